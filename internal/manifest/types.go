@@ -76,6 +76,7 @@ type Meta struct {
 	MinLevel, MaxLevel   int
 	HasRowIDs            bool
 	MinRowID, MaxRowID   int64
+	Unknown              []byte // as in DataFile
 }
 
 // IndexEntry is a line of an index manifest.
@@ -90,6 +91,7 @@ type IndexEntry struct {
 	Vectors   []VectorRange // DELETION_VECTORS: where the vector of each data file is
 	External  string
 	Global    []byte // _GLOBAL_INDEX, encoded, kept on rewrite
+	Unknown   []byte // as in DataFile
 }
 
 // VectorRange is the place of a data file's deletion vector within an index file.

@@ -1,0 +1,428 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unsafe"
+)
+
+// Filter leaves out entries while a manifest is decoded. All members may be nil. A filter has to
+// decide the same for the entry that adds a file and for the one that deletes it; otherwise deleted
+// files come back.
+type Filter struct {
+	// Manifest says whether a manifest can have wanted entries at all, by its line in the list.
+	Manifest func(*Meta) bool
+	// Partition is asked once for each partition of a manifest.
+	Partition func(partition []byte) bool
+	// Bucket is asked next, with the number of buckets of the partition at that time.
+	Bucket func(partition []byte, bucket, totalBuckets int) bool
+	// Entry sees the whole entry, which is only lent for the call.
+	Entry func(*Entry) bool
+}
+
+// Decode reads the entries of a manifest. They share memory with each other and with data, which must
+// not change afterwards. The filter may be nil; its Manifest is not asked.
+func Decode(data []byte, f *Filter) ([]Entry, error) {
+	c, err := openContainer(data)
+	if err != nil {
+		return nil, err
+	}
+	return decodeEntries(c, f)
+}
+
+func decodeEntries(c *container, f *Filter) ([]Entry, error) {
+	prog, err := compile(c.typ, entryFields, "_KIND", "_PARTITION", "_BUCKET", "_FILE")
+	if err != nil {
+		return nil, err
+	}
+	d := decoder{f: f}
+	if d.f == nil {
+		d.f = &Filter{}
+	}
+	for _, s := range prog.steps {
+		if s.op == opFile && !s.sub.has(opName) {
+			return nil, errors.New("writer's schema has no field _FILE_NAME")
+		}
+	}
+	err = eachBlock(c, func(b []byte, count int64) error {
+		d.r = reader{b: b}
+		d.room(count)
+		for range count {
+			if err := d.entry(prog); err != nil {
+				return err
+			}
+		}
+		return d.r.finish()
+	})
+	return d.out, err
+}
+
+func (p *program) has(o op) bool {
+	for i := range p.steps {
+		if p.steps[i].op == o {
+			return true
+		}
+	}
+	return false
+}
+
+// finish says whether all went well and all was read.
+func (r *reader) finish() error {
+	if r.err == nil && r.p != len(r.b) {
+		return fmt.Errorf("%d bytes too many", len(r.b)-r.p)
+	}
+	return r.err
+}
+
+func eachBlock(c *container, f func(b []byte, count int64) error) error {
+	for {
+		at := c.p
+		b, count, err := c.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// Each record of a schema that was accepted has several fields, so at least as many bytes.
+		if count > int64(len(b)) {
+			return fmt.Errorf("block at offset %d: %d records in %d bytes", at, count, len(b))
+		}
+		if err := f(b, count); err != nil {
+			return fmt.Errorf("block at offset %d: %w", at, err)
+		}
+	}
+}
+
+// decoder builds entries. Structs, null counts and partitions come from arenas, so that an entry costs
+// no allocation of its own.
+type decoder struct {
+	r     reader
+	f     *Filter
+	out   []Entry
+	files []DataFile
+	nums  []int64
+	parts partitions
+	cols  [3]struct { // lists of names are mostly the same in all files
+		raw []byte
+		v   []string
+	}
+	scratch DataFile
+}
+
+// room makes place for the entries of a block, as far as its size makes the count credible.
+func (d *decoder) room(count int64) {
+	n := int(min(count, int64(len(d.r.b)/24+1)))
+	if d.f.Partition != nil || d.f.Bucket != nil || d.f.Entry != nil {
+		n = min(n, 32)
+	}
+	if cap(d.out)-len(d.out) < n {
+		grown := make([]Entry, len(d.out), max(len(d.out)+n, 2*cap(d.out)))
+		copy(grown, d.out)
+		d.out = grown
+	}
+	if len(d.files) < n {
+		d.files = make([]DataFile, n)
+	}
+}
+
+func (d *decoder) newFile() *DataFile {
+	if len(d.files) == 0 {
+		d.files = make([]DataFile, 32)
+	}
+	f := &d.files[0]
+	d.files = d.files[1:]
+	return f
+}
+
+// partitions keeps one copy of each partition and what the filter says of it.
+type partitions struct {
+	last *part
+	all  map[string]*part
+}
+
+type part struct {
+	b      []byte
+	wanted bool
+}
+
+func (p *partitions) get(b []byte, want func([]byte) bool) *part {
+	if p.last != nil && bytes.Equal(p.last.b, b) {
+		return p.last
+	}
+	q := p.all[string(b)]
+	if q == nil {
+		q = &part{b: bytes.Clone(b), wanted: true}
+		if want != nil {
+			q.wanted = want(q.b)
+		}
+		if p.all == nil {
+			p.all = map[string]*part{}
+		}
+		p.all[string(q.b)] = q
+	}
+	p.last = q
+	return q
+}
+
+var (
+	errNull    = errors.New("entry is null")
+	errKind    = errors.New("entry is neither ADD (0) nor DELETE (1)")
+	errNoFile  = errors.New("entry has no file")
+	errVersion = errors.New("entry is of a version that is not supported")
+)
+
+func (d *decoder) entry(prog *program) error {
+	r := &d.r
+	if r.isNull(int(prog.nullAt)) {
+		r.fail(errNull)
+	}
+	e := Entry{}
+	wanted, hasFile := true, false
+	var kept []byte
+	var p *part
+	mark := len(d.nums)
+	for i := range prog.steps {
+		s := &prog.steps[i]
+		if s.op == opUnknown {
+			kept = s.unknown.keep(r, kept, inEntry)
+			continue
+		}
+		if r.isNull(int(s.nullAt)) {
+			continue
+		}
+		switch s.op {
+		case opVersion:
+			// Only version 2 was ever written for manifests; 1 belongs to table store 0.1.
+			if v := r.long(); v != 2 && r.err == nil {
+				return fmt.Errorf("%w: %d", errVersion, v)
+			}
+		case opKind:
+			k := r.long()
+			if (k != 0 && k != 1) && r.err == nil {
+				return fmt.Errorf("%w: %d", errKind, k)
+			}
+			e.Kind = Kind(k)
+		case opPartition:
+			p = d.parts.get(r.bytes(), d.f.Partition)
+			e.Partition = p.b
+			wanted = p.wanted
+		case opBucket:
+			e.Bucket = int(int32(r.long()))
+		case opTotalBuckets:
+			e.TotalBuckets = int(int32(r.long()))
+		case opFile:
+			hasFile = true
+			// Partition and bucket stand in front of the file in what all writers write.
+			if wanted && d.f.Bucket != nil {
+				wanted = d.f.Bucket(e.Partition, e.Bucket, e.TotalBuckets)
+			}
+			if !wanted {
+				r.skipFields(s.sub)
+				continue
+			}
+			d.file(s.sub)
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	if !hasFile {
+		return errNoFile
+	}
+	if !wanted {
+		return nil
+	}
+	if len(kept) > 0 {
+		d.scratch.Unknown = append(kept, d.scratch.Unknown...)
+	}
+	e.File = &d.scratch
+	if d.f.Entry != nil && !d.f.Entry(&e) {
+		d.nums = d.nums[:min(mark, len(d.nums))]
+		return nil
+	}
+	e.File = d.newFile()
+	*e.File = d.scratch
+	d.out = append(d.out, e)
+	return nil
+}
+
+// skipFields passes over a record.
+func (r *reader) skipFields(p *program) {
+	for i := range p.steps {
+		s := &p.steps[i]
+		if s.op == opUnknown {
+			r.skipValue(s.unknown.typ, 0)
+			continue
+		}
+		if r.isNull(int(s.nullAt)) {
+			continue
+		}
+		switch s.op {
+		case opKeyStats, opValueStats:
+			r.skipFields(s.sub)
+		case opName, opMinKey, opMaxKey, opEmbeddedIndex, opExternalPath, opMinValues, opMaxValues:
+			r.bytes()
+		case opExtraFiles, opValueStatsCols, opWriteCols, opNullCounts:
+			for n := r.blockLen(); n > 0 && r.err == nil; n = r.blockLen() {
+				for ; n > 0 && r.err == nil; n-- {
+					if r.isNull(int(s.elemAt)) {
+						continue
+					}
+					if s.op == opNullCounts {
+						r.long()
+					} else {
+						r.bytes()
+					}
+				}
+			}
+		default:
+			r.long()
+		}
+		if r.err != nil {
+			return
+		}
+	}
+}
+
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// file reads a `_FILE` into the scratch struct.
+func (d *decoder) file(prog *program) {
+	r := &d.r
+	d.scratch = DataFile{DeleteRows: -1, Source: SourceUnknown, FirstRowID: -1}
+	f := &d.scratch
+	for i := range prog.steps {
+		s := &prog.steps[i]
+		if s.op == opUnknown {
+			f.Unknown = s.unknown.keep(r, f.Unknown, inFile)
+			continue
+		}
+		if r.isNull(int(s.nullAt)) {
+			continue
+		}
+		switch s.op {
+		case opName:
+			f.Name = text(r.bytes())
+		case opSize:
+			f.Size = r.long()
+		case opRows:
+			f.Rows = r.long()
+		case opMinKey:
+			f.MinKey = r.bytes()
+		case opMaxKey:
+			f.MaxKey = r.bytes()
+		case opKeyStats:
+			d.stats(s.sub, &f.KeyStats)
+		case opValueStats:
+			d.stats(s.sub, &f.ValueStats)
+		case opMinSequence:
+			f.MinSequence = r.long()
+		case opMaxSequence:
+			f.MaxSequence = r.long()
+		case opSchemaID:
+			f.SchemaID = r.long()
+		case opLevel:
+			f.Level = int(int32(r.long()))
+		case opExtraFiles:
+			f.ExtraFiles = d.names(0, int(s.elemAt))
+		case opCreation:
+			f.CreationMillis = r.long()
+		case opDeleteRows:
+			f.DeleteRows = r.long()
+		case opEmbeddedIndex:
+			f.EmbeddedIndex = r.bytes()
+		case opSource:
+			f.Source = FileSource(r.long())
+		case opValueStatsCols:
+			f.ValueStatsCols, f.HasValueStatsCols = d.names(1, int(s.elemAt)), true
+		case opExternalPath:
+			f.ExternalPath = text(r.bytes())
+		case opFirstRowID:
+			f.FirstRowID = r.long()
+		case opWriteCols:
+			f.WriteCols, f.HasWriteCols = d.names(2, int(s.elemAt)), true
+		}
+		if r.err != nil {
+			return
+		}
+	}
+}
+
+// names reads an array of strings. The same one as before in the same place is shared.
+func (d *decoder) names(slot, elemAt int) []string {
+	r := &d.r
+	if r.p < len(r.b) && r.b[r.p] == 0 {
+		r.p++
+		return nil
+	}
+	c := &d.cols[slot]
+	if bytes.HasPrefix(r.b[r.p:], c.raw) && c.raw != nil {
+		r.p += len(c.raw)
+		return c.v
+	}
+	from := r.p
+	var v []string
+	for n := r.blockLen(); n > 0 && r.err == nil; n = r.blockLen() {
+		for ; n > 0 && r.err == nil; n-- {
+			if r.isNull(elemAt) {
+				continue
+			}
+			v = append(v, text(r.bytes()))
+		}
+	}
+	if r.err != nil {
+		return nil
+	}
+	c.raw, c.v = r.b[from:r.p], v[:len(v):len(v)]
+	return c.v
+}
+
+func (d *decoder) stats(prog *program, to *Stats) {
+	r := &d.r
+	for i := range prog.steps {
+		s := &prog.steps[i]
+		if s.op == opUnknown {
+			r.skipValue(s.unknown.typ, 0)
+			continue
+		}
+		if r.isNull(int(s.nullAt)) {
+			continue
+		}
+		switch s.op {
+		case opMinValues:
+			to.Min = r.bytes()
+		case opMaxValues:
+			to.Max = r.bytes()
+		case opNullCounts:
+			to.NullCounts = d.counts(int(s.elemAt))
+		}
+	}
+}
+
+var noCounts = []int64{}
+
+// counts reads null counts into the arena.
+func (d *decoder) counts(elemAt int) []int64 {
+	r := &d.r
+	n := r.blockLen()
+	if n == 0 {
+		return noCounts
+	}
+	if int64(cap(d.nums)-len(d.nums)) < n {
+		d.nums = make([]int64, 0, max(int(n), min(4096, len(r.b))))
+	}
+	from := len(d.nums)
+	for ; n > 0 && r.err == nil; n = r.blockLen() {
+		for ; n > 0 && r.err == nil; n-- {
+			v := int64(-1)
+			if !r.isNull(elemAt) {
+				v = r.long()
+			}
+			d.nums = append(d.nums, v)
+		}
+	}
+	return d.nums[from:len(d.nums):len(d.nums)]
+}
