@@ -1,0 +1,77 @@
+package batch
+
+import (
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// gatherLists gathers lists and maps: the elements of the chosen rows are runs of rows of the
+// element arrays.
+func gatherLists(arrs []arrow.Array, s *Selection) (*array.Data, error) {
+	offs := make([][]int32, len(arrs))
+	maps := make([]bitmap, len(arrs))
+	elems := make([]arrow.Array, len(arrs))
+	for i, a := range arrs {
+		if a.Len() > 0 {
+			offs[i] = view[int32](buffer(a, 1))[a.Data().Offset():][:a.Len()+1]
+		}
+		maps[i] = bitmapOf(a)
+		elems[i] = a.(array.ListLike).ListValues()
+	}
+	var runs []run
+	total := int64(0)
+	off := make([]int32, 1, s.n+1)
+	add := func(src, row int32) {
+		if src >= 0 && maps[src].valid(row) {
+			lo, n := offs[src][row], offs[src][row+1]-offs[src][row]
+			if k := len(runs) - 1; k >= 0 && runs[k].src == src && runs[k].from+runs[k].n == lo {
+				runs[k].n += n
+			} else if n > 0 {
+				runs = append(runs, run{src, lo, n})
+			}
+			total += int64(n)
+		}
+		off = append(off, int32(total))
+	}
+	if s.runs != nil {
+		for _, r := range s.runs {
+			for j := r.from; j < r.from+r.n; j++ {
+				add(r.src, j)
+			}
+		}
+	} else {
+		for _, r := range s.refs {
+			add(r.Src, r.Row)
+		}
+	}
+	if total > math.MaxInt32 {
+		return nil, ErrTooLarge
+	}
+	if runs == nil {
+		runs = []run{{}}
+	}
+	child, err := GatherArrays(elems, selectRuns(runs))
+	if err != nil {
+		return nil, err
+	}
+	return makeData(arrs[0].DataType(), s, arrs, []arrow.ArrayData{child.Data()}, raw(off)), nil
+}
+
+func gatherStructs(arrs []arrow.Array, s *Selection) (*array.Data, error) {
+	n := arrs[0].(*array.Struct).NumField()
+	children := make([]arrow.ArrayData, n)
+	members := make([]arrow.Array, len(arrs))
+	for f := range n {
+		for i, a := range arrs {
+			members[i] = a.(*array.Struct).Field(f)
+		}
+		c, err := GatherArrays(members, s)
+		if err != nil {
+			return nil, err
+		}
+		children[f] = c.Data()
+	}
+	return makeData(arrs[0].DataType(), s, arrs, children), nil
+}
