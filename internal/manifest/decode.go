@@ -110,6 +110,7 @@ type decoder struct {
 		v   []string
 	}
 	scratch DataFile
+	lent    Entry
 }
 
 // room makes place for the entries of a block, as far as its size makes the count credible.
@@ -239,9 +240,12 @@ func (d *decoder) entry(prog *program) error {
 		d.scratch.Unknown = append(kept, d.scratch.Unknown...)
 	}
 	e.File = &d.scratch
-	if d.f.Entry != nil && !d.f.Entry(&e) {
-		d.nums = d.nums[:min(mark, len(d.nums))]
-		return nil
+	if d.f.Entry != nil {
+		d.lent = e // e itself stays on the stack
+		if !d.f.Entry(&d.lent) {
+			d.nums = d.nums[:min(mark, len(d.nums))]
+			return nil
+		}
 	}
 	e.File = d.newFile()
 	*e.File = d.scratch

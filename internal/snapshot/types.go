@@ -2,6 +2,8 @@
 // Specification: concepts/spec/snapshot.
 package snapshot
 
+import "github.com/tarnlake/tarn/internal/manifest"
+
 // CommitKind says what a snapshot did.
 type CommitKind string
 
@@ -39,4 +41,7 @@ type Snapshot struct {
 	Properties                map[string]string
 	NextRowID                 *int64
 	Extra                     map[string][]byte // unknown members, raw JSON, kept on rewrite
+
+	// Written is the oldest release that can have written the file, as its members tell.
+	Written manifest.Version
 }

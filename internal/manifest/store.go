@@ -1,0 +1,293 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Config describes the metadata files of a table.
+type Config struct {
+	FS fileio.FS
+	// Dir is the folder of manifests: <table>/manifest.
+	Dir string
+	// Partition are the types of the partition columns, in their order.
+	Partition []types.Type
+	Encoding  Encoding
+	// TargetSize is the option `manifest.target-file-size`; zero means 8 MB.
+	TargetSize int64
+	// Cache may be shared and may be nil.
+	Cache *Cache
+	// Parallel is how many manifests ReadAll reads at once; zero means as many as there are processors.
+	Parallel int
+}
+
+// Store reads and writes the metadata files of one table. It is safe for concurrent use.
+type Store struct {
+	c    Config
+	id   string
+	next atomic.Int64
+}
+
+// NewStore makes a Store.
+func NewStore(c Config) *Store {
+	if c.TargetSize <= 0 {
+		c.TargetSize = 8 << 20
+	}
+	if c.Parallel <= 0 {
+		c.Parallel = runtime.GOMAXPROCS(0)
+	}
+	return &Store{c: c, id: uuid.NewString()}
+}
+
+// WithEncoding gives a Store that writes otherwise. It shares the cache.
+func (s *Store) WithEncoding(e Encoding) *Store {
+	c := s.c
+	c.Encoding = e
+	return NewStore(c)
+}
+
+// Path is where a file is.
+func (s *Store) Path(name string) string { return s.c.Dir + "/" + name }
+
+// newName makes a name that nobody else uses: Java's pattern of a prefix, a UUID of the writer and a
+// number.
+func (s *Store) newName(prefix string) string {
+	return prefix + s.id + "-" + strconv.FormatInt(s.next.Add(1)-1, 10)
+}
+
+func (s *Store) readFile(ctx context.Context, name string) ([]byte, error) {
+	f, err := s.c.FS.Open(ctx, s.Path(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, f.Size())
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !(errors.Is(err, io.EOF) && n == len(b)) {
+		return nil, fmt.Errorf("read %s: %w", s.Path(name), err)
+	}
+	return b, nil
+}
+
+func read[T any](ctx context.Context, s *Store, name string, decode func([]byte) ([]T, error), size int64) ([]T, error) {
+	path := s.Path(name)
+	if v, ok := s.c.Cache.get(path).([]T); ok {
+		return v, nil
+	}
+	data, err := s.readFile(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("manifest: %w", err)
+	}
+	v, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("manifest: %s: %w", path, err)
+	}
+	v = v[:len(v):len(v)] // an append by a caller must not reach into what is shared
+	s.c.Cache.put(path, v, int64(len(v))*size+4*int64(len(data))+256)
+	return v, nil
+}
+
+// ReadList reads a manifest list. The result is shared: do not change it.
+func (s *Store) ReadList(ctx context.Context, name string) ([]Meta, error) {
+	return read(ctx, s, name, DecodeList, 256)
+}
+
+// ReadIndex reads an index manifest. The result is shared: do not change it.
+func (s *Store) ReadIndex(ctx context.Context, name string) ([]IndexEntry, error) {
+	return read(ctx, s, name, DecodeIndex, 256)
+}
+
+// Read reads a manifest. The filter may be nil. The files of the result are shared: do not change them.
+func (s *Store) Read(ctx context.Context, m *Meta, f *Filter) ([]Entry, error) {
+	path := s.Path(m.Name)
+	if f != nil && f.Manifest != nil && !f.Manifest(m) {
+		return nil, nil
+	}
+	if v, ok := s.c.Cache.get(path).([]Entry); ok {
+		return f.apply(v), nil
+	}
+	data, err := s.readFile(ctx, m.Name)
+	if err != nil {
+		return nil, fmt.Errorf("manifest: %w", err)
+	}
+	cost := entriesCost(m.Added+m.Deleted, int64(len(data)))
+	if !s.c.Cache.fits(cost) {
+		v, err := Decode(data, f)
+		if err != nil {
+			return nil, fmt.Errorf("manifest: %s: %w", path, err)
+		}
+		return v, nil
+	}
+	v, err := Decode(data, nil)
+	if err != nil {
+		return nil, fmt.Errorf("manifest: %s: %w", path, err)
+	}
+	v = v[:len(v):len(v)]
+	s.c.Cache.put(path, v, entriesCost(int64(len(v)), int64(len(data))))
+	return f.apply(v), nil
+}
+
+// apply filters entries that are decoded already.
+func (f *Filter) apply(entries []Entry) []Entry {
+	if f == nil || f.Partition == nil && f.Bucket == nil && f.Entry == nil {
+		return entries
+	}
+	var out []Entry
+	var parts partitions
+	for i := range entries {
+		e := &entries[i]
+		if f.Partition != nil && !parts.get(e.Partition, f.Partition).wanted {
+			continue
+		}
+		if f.Bucket != nil && !f.Bucket(e.Partition, e.Bucket, e.TotalBuckets) {
+			continue
+		}
+		if f.Entry != nil && !f.Entry(e) {
+			continue
+		}
+		out = append(out, *e)
+	}
+	return out
+}
+
+// ReadAll reads several manifests, some at the same time, and joins their entries in the order of the
+// manifests. The filter's functions are called by several goroutines.
+func (s *Store) ReadAll(ctx context.Context, metas []Meta, f *Filter) ([]Entry, error) {
+	parts := make([][]Entry, len(metas))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.c.Parallel)
+	n := 0
+	for i := range metas {
+		m := &metas[i]
+		// What is in the cache is not worth a goroutine.
+		if s.c.Parallel == 1 || s.c.Cache.get(s.Path(m.Name)) != nil || len(metas) == 1 {
+			var err error
+			if parts[i], err = s.Read(ctx, m, f); err != nil {
+				_ = g.Wait()
+				return nil, err
+			}
+			continue
+		}
+		g.Go(func() (err error) {
+			parts[i], err = s.Read(gctx, m, f)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		n += len(p)
+	}
+	out := make([]Entry, 0, n)
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out, nil
+}
+
+func (s *Store) writeFile(ctx context.Context, name string, data []byte) error {
+	path := s.Path(name)
+	w, err := s.c.FS.Create(ctx, path)
+	if err != nil {
+		return fmt.Errorf("manifest: create %s: %w", path, err)
+	}
+	if _, err = w.Write(data); err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		_ = w.Abort()
+		return fmt.Errorf("manifest: write %s: %w", path, err)
+	}
+	return nil
+}
+
+// WriteList writes a manifest list and gives its name and size.
+func (s *Store) WriteList(ctx context.Context, metas []Meta) (string, int64, error) {
+	data, err := EncodeList(metas, s.c.Encoding)
+	if err != nil {
+		return "", 0, err
+	}
+	name := s.newName("manifest-list-")
+	if err := s.writeFile(ctx, name, data); err != nil {
+		return "", 0, err
+	}
+	s.c.Cache.put(s.Path(name), metas[:len(metas):len(metas)], int64(len(metas))*256+4*int64(len(data))+256)
+	return name, int64(len(data)), nil
+}
+
+// WriteIndex writes an index manifest and gives its name.
+func (s *Store) WriteIndex(ctx context.Context, entries []IndexEntry) (string, error) {
+	data, err := EncodeIndex(entries, s.c.Encoding)
+	if err != nil {
+		return "", err
+	}
+	name := s.newName("index-manifest-")
+	if err := s.writeFile(ctx, name, data); err != nil {
+		return "", err
+	}
+	s.c.Cache.put(s.Path(name), entries[:len(entries):len(entries)], int64(len(entries))*256+4*int64(len(data))+256)
+	return name, nil
+}
+
+// Write writes entries to one or more manifests, starting a new one at the target size. After an error
+// the names of what was written are still given, to be deleted. Without entries there is no manifest.
+func (s *Store) Write(ctx context.Context, entries []Entry) ([]Meta, error) {
+	var metas []Meta
+	for from := 0; from < len(entries); {
+		w, err := newEntryWriter(entries[from:], s.c.Encoding)
+		if err != nil {
+			return metas, err
+		}
+		to := from
+		for to < len(entries) && w.size() < s.c.TargetSize {
+			if err := w.add(&entries[to]); err != nil {
+				return metas, err
+			}
+			to++
+		}
+		data, err := w.finish()
+		if err != nil {
+			return metas, err
+		}
+		m, err := s.describe(entries[from:to])
+		if err != nil {
+			return metas, err
+		}
+		m.Name, m.Size = s.newName("manifest-"), int64(len(data))
+		metas = append(metas, m)
+		if err := s.writeFile(ctx, m.Name, data); err != nil {
+			return metas, err
+		}
+		s.c.Cache.put(s.Path(m.Name), entries[from:to:to], entriesCost(int64(to-from), int64(len(data))))
+		from = to
+	}
+	return metas, nil
+}
+
+// Delete removes files by name and forgets them.
+func (s *Store) Delete(ctx context.Context, names ...string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	paths := make([]string, len(names))
+	for i, n := range names {
+		paths[i] = s.Path(n)
+	}
+	s.c.Cache.Drop(paths...)
+	if err := s.c.FS.Delete(ctx, paths...); err != nil {
+		return fmt.Errorf("manifest: delete: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,374 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tarnlake/tarn/internal/fileio"
+)
+
+// Names on disk, below the folder of a branch.
+const (
+	snapshotDir    = "/snapshot"
+	snapshotPrefix = "snapshot-"
+	latestHint     = "LATEST"
+	earliestHint   = "EARLIEST"
+	branchPrefix   = "branch-"
+	// MainBranch is the branch whose files lie in the table's own folder.
+	MainBranch = "main"
+)
+
+// Store finds and reads the snapshots of one branch of a table, and its tags, consumers and long-lived
+// changelogs. It keeps no state: everything may change at any time by the hand of others. It is safe
+// for concurrent use.
+type Store struct {
+	fs     fileio.FS
+	table  string
+	branch string
+	root   string // folder of the branch
+}
+
+// NewStore makes a Store of a branch, "" or "main" for the main one.
+func NewStore(fsys fileio.FS, tablePath, branch string) *Store {
+	s := &Store{fs: fsys, table: strings.TrimSuffix(tablePath, "/"), branch: branch}
+	s.root = s.table
+	if branch == "" || branch == MainBranch {
+		s.branch = MainBranch
+	} else {
+		s.root = s.table + "/branch/" + branchPrefix + branch
+	}
+	return s
+}
+
+// Branch gives the Store of another branch of the table.
+func (s *Store) Branch(name string) *Store { return NewStore(s.fs, s.table, name) }
+
+// BranchName is the name of the branch, "main" for the main one.
+func (s *Store) BranchName() string { return s.branch }
+
+// Path is the file of a snapshot.
+func (s *Store) Path(id int64) string {
+	return s.root + snapshotDir + "/" + snapshotPrefix + strconv.FormatInt(id, 10)
+}
+
+// Dir is the folder of the snapshots.
+func (s *Store) Dir() string { return s.root + snapshotDir }
+
+// ErrNone says that a table has no snapshot yet. It is an fs.ErrNotExist.
+var ErrNone = fmt.Errorf("table has no snapshot: %w", fs.ErrNotExist)
+
+// waits are the pauses before a file that is half written is read again. Files of our own are never
+// seen half written; those of others may be, for a moment.
+var waits = []time.Duration{time.Millisecond, 4 * time.Millisecond, 16 * time.Millisecond}
+
+// readWhole reads a file and decodes it, again if it looks half written.
+func readWhole[T any](ctx context.Context, fsys fileio.FS, path string, decode func([]byte) (T, error)) (T, error) {
+	var zero T
+	for try := 0; ; try++ {
+		data, err := readFile(ctx, fsys, path)
+		if err != nil {
+			return zero, err
+		}
+		v, err := decode(data)
+		if err == nil {
+			return v, nil
+		}
+		if !errors.Is(err, errIncomplete) || try >= len(waits) {
+			return zero, fmt.Errorf("snapshot: %s: %w", path, err)
+		}
+		if err := pause(ctx, waits[try]); err != nil {
+			return zero, fmt.Errorf("snapshot: %s: %w", path, err)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// maxFile bounds snapshot files and hints; real ones have one or two kB, properties included.
+const maxFile = 16 << 20
+
+func readFile(ctx context.Context, fsys fileio.FS, path string) ([]byte, error) {
+	f, err := fsys.Open(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	defer f.Close()
+	if f.Size() > maxFile {
+		return nil, fmt.Errorf("snapshot: %s has %d bytes, which is too much", path, f.Size())
+	}
+	b := make([]byte, f.Size())
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("snapshot: read %s: %w", path, err)
+	}
+	return b[:n], nil
+}
+
+// Get reads a snapshot. The error is fs.ErrNotExist if there is none of that number.
+func (s *Store) Get(ctx context.Context, id int64) (*Snapshot, error) {
+	return readWhole(ctx, s.fs, s.Path(id), Decode)
+}
+
+// Exists reports whether a snapshot is there.
+func (s *Store) Exists(ctx context.Context, id int64) (bool, error) {
+	return exists(ctx, s.fs, s.Path(id))
+}
+
+func exists(ctx context.Context, fsys fileio.FS, path string) (bool, error) {
+	_, err := fsys.Stat(ctx, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("snapshot: %w", err)
+	}
+	return true, nil
+}
+
+// RangeError says that a snapshot is not there, and which ones are. It is an fs.ErrNotExist.
+type RangeError struct {
+	Path             string
+	ID               int64
+	Earliest, Latest int64 // 0: there is none at all
+}
+
+func (e *RangeError) Error() string {
+	switch {
+	case e.Latest == 0:
+		return fmt.Sprintf("snapshot %d of %s does not exist: the table has no snapshot", e.ID, e.Path)
+	case e.ID < e.Earliest:
+		return fmt.Sprintf("snapshot %d of %s has expired: snapshots %d to %d are there", e.ID, e.Path, e.Earliest, e.Latest)
+	}
+	return fmt.Sprintf("snapshot %d of %s does not exist: snapshots %d to %d are there", e.ID, e.Path, e.Earliest, e.Latest)
+}
+
+func (e *RangeError) Unwrap() error { return fs.ErrNotExist }
+
+// At is Get for a number that a user gave: if the snapshot is not there, the error is a *RangeError.
+func (s *Store) At(ctx context.Context, id int64) (*Snapshot, error) {
+	snap, err := s.Get(ctx, id)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return snap, err
+	}
+	return nil, s.OutOfRange(ctx, id)
+}
+
+// OutOfRange makes the error for a snapshot that is not there.
+func (s *Store) OutOfRange(ctx context.Context, id int64) error {
+	e := &RangeError{Path: s.root, ID: id}
+	ids, err := s.List(ctx)
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 {
+		e.Earliest, e.Latest = ids[0], ids[len(ids)-1]
+	}
+	return e
+}
+
+// List gives the numbers of all snapshots, in order.
+func (s *Store) List(ctx context.Context) ([]int64, error) {
+	return listIDs(ctx, s.fs, s.Dir(), snapshotPrefix)
+}
+
+func listIDs(ctx context.Context, fsys fileio.FS, dir, prefix string) ([]int64, error) {
+	var ids []int64
+	for info, err := range fsys.List(ctx, dir) {
+		if err != nil {
+			return nil, fmt.Errorf("snapshot: list %s: %w", dir, err)
+		}
+		name := info.Path[strings.LastIndexByte(info.Path, '/')+1:]
+		n, ok := strings.CutPrefix(name, prefix)
+		if !ok || info.IsDir {
+			continue
+		}
+		// Temporary files of writers carry other names; a name that is no number is not ours to judge.
+		if id, err := strconv.ParseInt(n, 10, 64); err == nil && id > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// readHint reads a hint file: 0 if there is none or it is no number. It is half written for a moment
+// with writers that truncate and write.
+func readHint(ctx context.Context, fsys fileio.FS, path string) (int64, error) {
+	for try := 0; ; try++ {
+		data, err := readFile(ctx, fsys, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0, nil
+		}
+		if err == nil {
+			// A hint that was cut off is a smaller number, which the callers recognize as stale.
+			if id, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil && id > 0 {
+				return id, nil
+			}
+		}
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if try >= 2 {
+			return 0, nil // only a hint: the listing is always right
+		}
+		if err := pause(ctx, waits[0]); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// LatestID is the number of the newest snapshot, 0 if there is none.
+func (s *Store) LatestID(ctx context.Context) (int64, error) {
+	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+latestHint)
+	if err != nil {
+		return 0, err
+	}
+	return s.LatestFrom(ctx, hint)
+}
+
+// LatestFrom is LatestID for callers that know a snapshot that was there: if it still is, only newer
+// ones are looked for.
+func (s *Store) LatestFrom(ctx context.Context, known int64) (int64, error) {
+	if known > 0 {
+		// The hint is written after the snapshot, so it may be behind by a few.
+		for probe := 0; probe < 8; probe++ {
+			there, err := s.Exists(ctx, known+1)
+			if err != nil {
+				return 0, err
+			}
+			if there {
+				known++
+				continue
+			}
+			if there, err = s.Exists(ctx, known); err != nil {
+				return 0, err
+			}
+			if there {
+				return known, nil
+			}
+			break
+		}
+	}
+	ids, err := s.List(ctx)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return ids[len(ids)-1], nil
+}
+
+// Latest reads the newest snapshot. The error is ErrNone if there is none.
+func (s *Store) Latest(ctx context.Context) (*Snapshot, error) {
+	id, err := s.LatestID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if id == 0 {
+		return nil, fmt.Errorf("snapshot: %s: %w", s.root, ErrNone)
+	}
+	return s.Get(ctx, id)
+}
+
+// EarliestID is the number of the oldest snapshot, 0 if there is none.
+func (s *Store) EarliestID(ctx context.Context) (int64, error) {
+	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+earliestHint)
+	if err != nil {
+		return 0, err
+	}
+	if hint > 0 {
+		there, err := s.Exists(ctx, hint)
+		if err != nil || there {
+			return hint, err
+		}
+	}
+	ids, err := s.List(ctx)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// Earliest reads the oldest snapshot. One that expires meanwhile is passed over. The error is ErrNone
+// if there is none.
+func (s *Store) Earliest(ctx context.Context) (*Snapshot, error) {
+	id, err := s.EarliestID(ctx)
+	for err == nil && id > 0 {
+		var snap *Snapshot
+		if snap, err = s.Get(ctx, id); !errors.Is(err, fs.ErrNotExist) {
+			return snap, err
+		}
+		var ids []int64
+		if ids, err = s.List(ctx); err != nil {
+			break
+		}
+		at, _ := slices.BinarySearch(ids, id+1)
+		id = 0
+		if at < len(ids) {
+			id = ids[at]
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("snapshot: %s: %w", s.root, ErrNone)
+}
+
+// HintLatest writes the LATEST hint. An error is no reason to fail a commit.
+func (s *Store) HintLatest(ctx context.Context, id int64) error {
+	return putHint(ctx, s.fs, s.Dir()+"/"+latestHint, id)
+}
+
+// HintEarliest writes the EARLIEST hint.
+func (s *Store) HintEarliest(ctx context.Context, id int64) error {
+	return putHint(ctx, s.fs, s.Dir()+"/"+earliestHint, id)
+}
+
+func putHint(ctx context.Context, fsys fileio.FS, path string, id int64) error {
+	if err := fsys.Put(ctx, path, strconv.AppendInt(nil, id, 10)); err != nil {
+		return fmt.Errorf("snapshot: hint %s: %w", path, err)
+	}
+	return nil
+}
+
+// Delete removes snapshot files.
+func (s *Store) Delete(ctx context.Context, ids ...int64) error {
+	paths := make([]string, len(ids))
+	for i, id := range ids {
+		paths[i] = s.Path(id)
+	}
+	if err := s.fs.Delete(ctx, paths...); err != nil {
+		return fmt.Errorf("snapshot: delete: %w", err)
+	}
+	return nil
+}
+
+// Branches lists the branches of the table, without main.
+func (s *Store) Branches(ctx context.Context) ([]string, error) {
+	var out []string
+	dir := s.table + "/branch"
+	for info, err := range s.fs.List(ctx, dir) {
+		if err != nil {
+			return nil, fmt.Errorf("snapshot: list %s: %w", dir, err)
+		}
+		name := info.Path[strings.LastIndexByte(info.Path, '/')+1:]
+		if b, ok := strings.CutPrefix(name, branchPrefix); ok && info.IsDir {
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
