@@ -1,0 +1,66 @@
+package fileio
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"syscall"
+)
+
+// ErrNoSpace means that the disk, or the quota on it, is used up.
+var ErrNoSpace = errors.New("no space left on the disk")
+
+// NotExist is the error of an operation on a path that is not there.
+func NotExist(op, path string) error {
+	return &iofs.PathError{Op: op, Path: path, Err: iofs.ErrNotExist}
+}
+
+// Exist is the error of an operation that needs a free name and found path taken.
+func Exist(op, path string) error {
+	return &iofs.PathError{Op: op, Path: path, Err: iofs.ErrExist}
+}
+
+// causeError says something clearer than the error of the system below it, which it still is.
+type causeError struct {
+	text     string
+	is, base error
+}
+
+func (e *causeError) Error() string   { return e.text }
+func (e *causeError) Unwrap() []error { return []error{e.is, e.base} }
+
+// osError turns an error of the os package into one that names operation and path as the caller
+// knows them (not those of a temporary file) and, for the usual causes, what to do.
+func osError(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var pe *iofs.PathError
+	var le *os.LinkError
+	var se *os.SyscallError
+	switch {
+	case errors.As(err, &pe):
+		err = pe.Err
+	case errors.As(err, &le):
+		err = le.Err
+	case errors.As(err, &se):
+		err = se.Err
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		err = &causeError{"no space left on the disk (or quota used up): free some and try again", ErrNoSpace, err}
+	case errors.Is(err, syscall.EROFS):
+		err = &causeError{"the file system is mounted read-only", iofs.ErrPermission, err}
+	case errors.Is(err, iofs.ErrPermission):
+		err = &causeError{fmt.Sprintf("permission denied for user id %d: check owner and mode of the file and its folders", os.Getuid()), iofs.ErrPermission, err}
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		err = &causeError{"too many open files: raise the limit (ulimit -n)", err, err}
+	case errors.Is(err, syscall.ENOTDIR):
+		// A part of the path is a file, so there is nothing below it.
+		if op == "open" || op == "stat" || op == "list" {
+			err = &causeError{"no such file: a part of the path is not a folder", iofs.ErrNotExist, err}
+		}
+	}
+	return &iofs.PathError{Op: op, Path: path, Err: err}
+}

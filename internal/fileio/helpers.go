@@ -1,0 +1,62 @@
+package fileio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"path"
+)
+
+// ReadFile reads a whole file into memory of the caller's own.
+func ReadFile(ctx context.Context, fs FS, path string) ([]byte, error) {
+	f, err := fs.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, f.Size())
+	if len(data) == 0 {
+		return data, nil
+	}
+	n, err := f.ReadAt(data, 0)
+	if n == len(data) {
+		return data, nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return nil, fmt.Errorf("read %s: %w", path, err)
+}
+
+// Exists tells whether there is a file or folder of that name.
+func Exists(ctx context.Context, fs FS, path string) (bool, error) {
+	_, err := fs.Stat(ctx, path)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Walk calls fn for every file, not folder, below dir, folder by folder and in the order of List.
+// It ends with the first error, of the file system or of fn.
+func Walk(ctx context.Context, fs FS, dir string, fn func(Info) error) error {
+	for info, err := range fs.List(ctx, dir) {
+		if err != nil {
+			return err
+		}
+		if info.IsDir {
+			err = Walk(ctx, fs, info.Path, fn)
+		} else {
+			err = fn(info)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Name is the last part of the path of i.
+func (i Info) Name() string { return path.Base(i.Path) }
