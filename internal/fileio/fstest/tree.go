@@ -143,9 +143,15 @@ func testReadRanges(t *testing.T, e env) {
 	e.must(err)
 	defer f.Close()
 	ranges := []fileio.Range{
-		{Offset: 2 << 20, Length: 1 << 20}, {Offset: 0, Length: 4}, {Offset: 4, Length: 100},
-		{Offset: 50, Length: 100}, {Offset: 10, Length: 0}, {Offset: int64(len(data)) - 8, Length: 8},
-		{Offset: 1 << 20, Length: 10}, {Offset: 1<<20 + 900_000, Length: 10}, {Offset: int64(len(data)), Length: 0},
+		{Offset: 2 << 20, Length: 1 << 20},
+		{Offset: 0, Length: 4},
+		{Offset: 4, Length: 100},
+		{Offset: 50, Length: 100},
+		{Offset: 10, Length: 0},
+		{Offset: int64(len(data)) - 8, Length: 8},
+		{Offset: 1 << 20, Length: 10},
+		{Offset: 1<<20 + 900_000, Length: 10},
+		{Offset: int64(len(data)), Length: 0},
 	}
 	got, err := f.ReadRanges(e.ctx, ranges)
 	e.must(err)
