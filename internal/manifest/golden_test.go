@@ -73,28 +73,6 @@ func eachGolden(t *testing.T, f func(archive, name string, data []byte)) {
 	}
 }
 
-// versionOfWriter tells from the fields of a schema which version wrote it.
-func versionOfWriter(t *atype) Version {
-	rec, nullAt := t.nullable()
-	file := rec
-	if f := rec.field("_FILE"); f != nil {
-		file, _ = f.typ.nullable()
-	}
-	switch {
-	case rec.field("_MIN_ROW_ID") != nil || rec.field("_GLOBAL_INDEX") != nil || file.field("_WRITE_COLS") != nil:
-		return V14
-	case rec.field("_MIN_BUCKET") != nil:
-		return V11
-	case file.field("_EXTERNAL_PATH") != nil:
-		return V10
-	case nullAt < 0:
-		return V09
-	case file.field("_DELETE_ROW_COUNT") != nil || rec.field("_DELETIONS_VECTORS_RANGES") != nil:
-		return V08
-	}
-	return V04
-}
-
 // payload is the decompressed content of all blocks.
 func payload(t *testing.T, data []byte) []byte {
 	t.Helper()
@@ -127,7 +105,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %s: %v", archive, name, err)
 		}
-		o := Encoding{Version: versionOfWriter(c.typ)}
+		o := Encoding{Version: writtenBy(c.typ)}
 		var again []byte
 		var diff string
 		switch {

@@ -78,10 +78,10 @@ func partitionStats(ts []types.Type, entries []Entry) (Stats, error) {
 			case lo[i] == nil:
 				lo[i], hi[i] = v, v
 			default:
-				if compare(v, lo[i]) < 0 {
+				if CompareValues(v, lo[i]) < 0 {
 					lo[i] = v
 				}
-				if compare(v, hi[i]) > 0 {
+				if CompareValues(v, hi[i]) > 0 {
 					hi[i] = v
 				}
 			}
@@ -98,8 +98,41 @@ func partitionStats(ts []types.Type, entries []Entry) (Stats, error) {
 	return Stats{Min: minRow, Max: maxRow, NullCounts: nulls}, nil
 }
 
-// compare orders two values of the same type, neither of them NULL.
-func compare(a, b types.Datum) int {
+// MayHold reports whether a manifest can have entries of a partition, by the statistics in its list.
+func (s *Store) MayHold(m *Meta, partition []byte) bool {
+	ts := s.c.Partition
+	if len(ts) == 0 {
+		return true
+	}
+	vals, err := binrow.DecodeWithArity(partition, ts)
+	if err != nil {
+		return true
+	}
+	lo, err1 := binrow.DecodeWithArity(m.PartitionStats.Min, ts)
+	hi, err2 := binrow.DecodeWithArity(m.PartitionStats.Max, ts)
+	if err1 != nil || err2 != nil {
+		return true
+	}
+	for i, v := range vals {
+		switch {
+		case v == nil:
+			if n := m.PartitionStats.NullCounts; i < len(n) && n[i] == 0 {
+				return false
+			}
+		case lo[i] == nil || hi[i] == nil:
+			// No bounds: there are only nulls, or nothing is known.
+			if n := m.PartitionStats.NullCounts; i < len(n) && n[i] == m.Added+m.Deleted {
+				return false
+			}
+		case CompareValues(v, lo[i]) < 0 || CompareValues(v, hi[i]) > 0:
+			return false
+		}
+	}
+	return true
+}
+
+// CompareValues orders two values of the same atomic type, neither of them NULL, as Java does.
+func CompareValues(a, b types.Datum) int {
 	switch a := a.(type) {
 	case bool:
 		b := b.(bool)

@@ -57,6 +57,22 @@ func (s *Store) WithEncoding(e Encoding) *Store {
 	return NewStore(c)
 }
 
+// Encoding is how the Store writes.
+func (s *Store) Encoding() Encoding { return s.c.Encoding }
+
+// WrittenBy reads the header of a manifest and tells the oldest version that can have written it.
+func (s *Store) WrittenBy(ctx context.Context, name string) (Version, error) {
+	data, err := s.readFile(ctx, name)
+	if err != nil {
+		return 0, fmt.Errorf("manifest: %w", err)
+	}
+	c, err := openContainer(data)
+	if err != nil {
+		return 0, fmt.Errorf("manifest: %s: %w", s.Path(name), err)
+	}
+	return writtenBy(c.typ), nil
+}
+
 // Path is where a file is.
 func (s *Store) Path(name string) string { return s.c.Dir + "/" + name }
 

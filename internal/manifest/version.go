@@ -80,3 +80,27 @@ func IndexVersionOf(entries []IndexEntry) Version {
 	}
 	return v
 }
+
+// writtenBy tells from the fields of a writer's schema which version has written it, at least.
+func writtenBy(t *atype) Version {
+	rec, nullAt := t.nullable()
+	file := rec
+	if f := rec.field("_FILE"); f != nil {
+		file, _ = f.typ.nullable()
+	}
+	switch {
+	case rec.field("_MIN_ROW_ID") != nil || rec.field("_GLOBAL_INDEX") != nil || file.field("_WRITE_COLS") != nil && rec.field("_FILE") == nil:
+		return V14
+	case file.field("_WRITE_COLS") != nil:
+		return V13
+	case rec.field("_MIN_BUCKET") != nil:
+		return V11
+	case file.field("_EXTERNAL_PATH") != nil:
+		return V10
+	case nullAt < 0:
+		return V09
+	case file.field("_DELETE_ROW_COUNT") != nil || rec.field("_DELETIONS_VECTORS_RANGES") != nil:
+		return V08
+	}
+	return V04
+}
