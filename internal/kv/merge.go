@@ -321,6 +321,9 @@ func (m *Merger) load(c *cursor, rec arrow.RecordBatch) error {
 		c.keys = keys
 		return nil
 	}
+	if !c.seen && c.def.HasLow && keys.At(0).Compare(c.def.Low) < 0 {
+		return fmt.Errorf("%w: the first key is smaller than the smallest key that the metadata say", ErrUnsorted)
+	}
 	if c.seen {
 		k := keys.At(0)
 		if k.Bytes == nil && k.Word < c.word || k.Bytes != nil && bytes.Compare(k.Bytes, c.prev) < 0 {
@@ -354,17 +357,13 @@ func (m *Merger) arrange() {
 			sortVersions(m.out.Group(i), byRun)
 		}
 	}
-	if !m.layout.Order.active() {
-		return
+	if m.layout.Order.active() {
+		arrange(&m.out, func(src int32) *versions { return &m.window[src].ver })
 	}
-	byOrder := func(a, b batch.Ref) int {
-		return m.window[a.Src].ver.compare(int(a.Row), &m.window[b.Src].ver, int(b.Row))
-	}
-	from := int32(0)
-	for _, end := range m.out.Ends {
-		if end-from > 1 {
-			sortVersions(m.out.Refs[from:end], byOrder)
-		}
-		from = end
-	}
+}
+
+// Single makes groups of one batch in which no key comes twice: refs are its rows, ends the numbers
+// from 1 on.
+func Single(rec arrow.RecordBatch, refs []batch.Ref, ends []int32) *Groups {
+	return &Groups{Window: []arrow.RecordBatch{rec}, Refs: refs, Ends: ends}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/tarnlake/tarn/internal/batch"
 )
 
 // Order is the order of the versions of a key: first the user's sequence fields, then the sequence
@@ -59,4 +61,41 @@ func (v *versions) compare(i int, o *versions, j int) int {
 		return cmp.Compare(v.number[i], o.number[j])
 	}
 	return 0
+}
+
+// Versions is what Order needs of the batches of a window. It is immutable.
+type Versions struct{ of []versions }
+
+// Versions looks at the batches of a window; nil if the order of runs alone counts.
+func (o *Order) Versions(window []arrow.RecordBatch) (*Versions, error) {
+	if !o.active() {
+		return nil, nil
+	}
+	v := &Versions{make([]versions, len(window))}
+	for i, rec := range window {
+		var err error
+		if v.of[i], err = o.of(rec); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// Arrange brings the versions of each group of the window into order, in place. Equal ones stay as
+// they are.
+func (v *Versions) Arrange(g *Groups) {
+	if v != nil {
+		arrange(g, func(src int32) *versions { return &v.of[src] })
+	}
+}
+
+func arrange(g *Groups, of func(src int32) *versions) {
+	compare := func(a, b batch.Ref) int { return of(a.Src).compare(int(a.Row), of(b.Src), int(b.Row)) }
+	from := int32(0)
+	for _, end := range g.Ends {
+		if end-from > 1 {
+			sortVersions(g.Refs[from:end], compare)
+		}
+		from = end
+	}
 }
