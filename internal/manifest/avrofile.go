@@ -242,8 +242,8 @@ func (w *fileWriter) flush() {
 	w.block, w.count = w.block[:0], 0
 }
 
-// size estimates the size of the file so far.
-func (w *fileWriter) size() int64 { return int64(len(w.out)) }
+// size estimates the size of the file so far. What waits to be compressed will shrink.
+func (w *fileWriter) size() int64 { return int64(len(w.out) + len(w.block)/4) }
 
 func (w *fileWriter) finish() ([]byte, error) {
 	w.flush()

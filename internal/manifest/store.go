@@ -267,7 +267,7 @@ func (s *Store) Write(ctx context.Context, entries []Entry) ([]Meta, error) {
 			return metas, err
 		}
 		to := from
-		for to < len(entries) && w.size() < s.c.TargetSize {
+		for to < len(entries) && (to == from || w.size() < s.c.TargetSize) {
 			if err := w.add(&entries[to]); err != nil {
 				return metas, err
 			}
