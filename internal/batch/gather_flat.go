@@ -129,8 +129,8 @@ func bytesOf(a arrow.Array) bytesSrc {
 	return bytesSrc{view[int32](buffer(a, 1))[o:][:a.Len()+1], buffer(a, 2)}
 }
 
-// slack is how far past the end of a value is copied, where that spares a call.
-const slack = 16
+// slack is up to how many bytes may be copied where fewer are meant.
+const slack = 64
 
 // gatherBytes sums up the lengths, then copies once.
 func gatherBytes(arrs []arrow.Array, s *Selection) (*array.Data, error) {
@@ -144,10 +144,13 @@ func gatherBytes(arrs []arrow.Array, s *Selection) (*array.Data, error) {
 	}
 	total := int64(0)
 	dst := off[1:]
+	from := make([]int32, s.n)
 	for i, r := range s.refs {
 		if r.Src >= 0 {
 			o := srcs[r.Src].off
-			total += int64(o[r.Row+1] - o[r.Row])
+			lo := o[r.Row]
+			from[i] = lo
+			total += int64(o[r.Row+1] - lo)
 		}
 		dst[i] = int32(total)
 	}
@@ -155,22 +158,36 @@ func gatherBytes(arrs []arrow.Array, s *Selection) (*array.Data, error) {
 		return nil, ErrTooLarge
 	}
 	buf := make([]byte, total+slack)
-	at := 0
-	for _, r := range s.refs {
+	copyBytes(buf, srcs, s.refs, from, off)
+	return makeData(arrs[0].DataType(), s, arrs, nil, raw(off), buf[:total:total]), nil
+}
+
+// copyBytes copies value i of refs to buf[off[i]:]. Short values are copied in pieces of 16 bytes, of
+// which the last may be too long: the next value is written over what is too much.
+func copyBytes(buf []byte, srcs []bytesSrc, refs []Ref, from, off []int32) {
+	from = from[:len(refs)]
+	off = off[:len(refs)+1]
+	for i, r := range refs {
 		if r.Src < 0 {
 			continue
 		}
-		src := &srcs[r.Src]
-		lo, hi := int(src.off[r.Row]), int(src.off[r.Row+1])
-		if n := hi - lo; n <= slack && lo+slack <= len(src.data) {
-			// What is written too much is written over by the next value.
-			*(*[slack]byte)(buf[at:]) = [slack]byte(src.data[lo:])
-			at += n
-		} else {
-			at += copy(buf[at:], src.data[lo:hi])
+		data := srcs[r.Src].data
+		lo, at := int(from[i]), int(off[i])
+		n := int(off[i+1]) - at
+		if lo+slack > len(data) || n > slack {
+			copy(buf[at:], data[lo:lo+n])
+			continue
+		}
+		src, dst := unsafe.Pointer(unsafe.SliceData(data[lo:lo+slack])), unsafe.Pointer(unsafe.SliceData(buf[at:at+slack]))
+		*(*word16)(dst) = *(*word16)(src)
+		if n > 16 {
+			*(*word16)(unsafe.Add(dst, 16)) = *(*word16)(unsafe.Add(src, 16))
+			if n > 32 {
+				*(*word16)(unsafe.Add(dst, 32)) = *(*word16)(unsafe.Add(src, 32))
+				*(*word16)(unsafe.Add(dst, 48)) = *(*word16)(unsafe.Add(src, 48))
+			}
 		}
 	}
-	return makeData(arrs[0].DataType(), s, arrs, nil, raw(off), buf[:total:total]), nil
 }
 
 func gatherByteRuns(arrs []arrow.Array, srcs []bytesSrc, s *Selection, off []int32) (*array.Data, error) {
