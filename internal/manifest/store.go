@@ -32,6 +32,16 @@ type Config struct {
 	Parallel int
 }
 
+// ErrCorrupt says that a metadata file is not what the format says it is.
+var ErrCorrupt = errors.New("file is corrupt")
+
+func corrupt(path string, err error) error {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, errVersion) {
+		return fmt.Errorf("manifest: %s: %w", path, err)
+	}
+	return fmt.Errorf("manifest: %s: %w: %w", path, ErrCorrupt, err)
+}
+
 // Store reads and writes the metadata files of one table. It is safe for concurrent use.
 type Store struct {
 	c    Config
@@ -107,7 +117,7 @@ func read[T any](ctx context.Context, s *Store, name string, decode func([]byte)
 	}
 	v, err := decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("manifest: %s: %w", path, err)
+		return nil, corrupt(path, err)
 	}
 	v = v[:len(v):len(v)] // an append by a caller must not reach into what is shared
 	s.c.Cache.put(path, v, int64(len(v))*size+4*int64(len(data))+256)
@@ -141,13 +151,13 @@ func (s *Store) Read(ctx context.Context, m *Meta, f *Filter) ([]Entry, error) {
 	if !s.c.Cache.fits(cost) {
 		v, err := Decode(data, f)
 		if err != nil {
-			return nil, fmt.Errorf("manifest: %s: %w", path, err)
+			return nil, corrupt(path, err)
 		}
 		return v, nil
 	}
 	v, err := Decode(data, nil)
 	if err != nil {
-		return nil, fmt.Errorf("manifest: %s: %w", path, err)
+		return nil, corrupt(path, err)
 	}
 	v = v[:len(v):len(v)]
 	s.c.Cache.put(path, v, entriesCost(int64(len(v)), int64(len(data))))

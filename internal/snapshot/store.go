@@ -163,10 +163,29 @@ func (e *RangeError) Unwrap() error { return fs.ErrNotExist }
 // At is Get for a number that a user gave: if the snapshot is not there, the error is a *RangeError.
 func (s *Store) At(ctx context.Context, id int64) (*Snapshot, error) {
 	snap, err := s.Get(ctx, id)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return snap, err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err == nil {
+		hidden, err := s.hidden(ctx)
+		if err != nil || id >= hidden {
+			return snap, err
+		}
 	}
 	return nil, s.OutOfRange(ctx, id)
+}
+
+// hidden is the EARLIEST hint if its snapshot is there: what is older is about to expire, its files may
+// be gone already.
+func (s *Store) hidden(ctx context.Context) (int64, error) {
+	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+earliestHint)
+	if err != nil || hint == 0 {
+		return 0, err
+	}
+	if there, err := s.Exists(ctx, hint); err != nil || !there {
+		return 0, err
+	}
+	return hint, nil
 }
 
 // OutOfRange makes the error for a snapshot that is not there.
@@ -182,8 +201,23 @@ func (s *Store) OutOfRange(ctx context.Context, id int64) error {
 	return e
 }
 
-// List gives the numbers of all snapshots, in order.
+// List gives the numbers of all snapshots, in order, but for those that are just expiring.
 func (s *Store) List(ctx context.Context) ([]int64, error) {
+	// The hint first: it only moves up, and there is always a snapshot at or after it.
+	hidden, err := s.hidden(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.All(ctx)
+	if err != nil || len(ids) == 0 {
+		return ids, err
+	}
+	at, _ := slices.BinarySearch(ids, hidden)
+	return ids[at:], nil
+}
+
+// All is List with the expiring snapshots.
+func (s *Store) All(ctx context.Context) ([]int64, error) {
 	return listIDs(ctx, s.fs, s.Dir(), snapshotPrefix)
 }
 
