@@ -37,10 +37,19 @@ func mergeNeighbours(ctx context.Context, m *manifest.Store, in []manifest.Meta,
 			from, size = i+1, 0
 		}
 	}
-	if rest := in[from:]; len(rest) >= minCount {
+	// A manifest that is large against all that came after it stays: to write it again each time would
+	// make commits dearer the more files a table has. Sizes at least double towards the front, so
+	// there are few of them.
+	rest := in[from:]
+	for len(rest) > 2 && rest[0].Size > 2*(size-rest[0].Size) {
+		out.metas = append(out.metas, rest[0])
+		size -= rest[0].Size
+		rest = rest[1:]
+	}
+	if len(rest) >= minCount {
 		return out, out.join(ctx, m, rest)
 	}
-	out.metas = append(out.metas, in[from:]...)
+	out.metas = append(out.metas, rest...)
 	return out, nil
 }
 
