@@ -44,7 +44,7 @@ func (c *Canal) Decode(key, value []byte) (Event, error) {
 	ev, err := c.decode(value)
 	if err != nil {
 		err.Format = canalFormat
-		return Event{}, err
+		return Event{Kind: Bad, Table: c.table()}, err
 	}
 	return ev, nil
 }

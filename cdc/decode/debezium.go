@@ -57,10 +57,11 @@ func (d *Debezium) fail(r Reason, what, do string) *Error {
 
 // Decode implements Decoder.
 func (d *Debezium) Decode(key, value []byte) (Event, error) {
+	d.m = envelope{}
 	ev, err := d.decode(key, value, true)
 	if err != nil {
 		err.Format = debeziumFormat
-		return Event{}, err
+		return Event{Kind: Bad, Table: d.table()}, err
 	}
 	return ev, nil
 }

@@ -164,8 +164,8 @@ const (
 type Decoder interface {
 	// Decode decodes one message. key is its key, nil if it has none; value may be nil or empty (a
 	// tombstone) or, if key is nil, a line: the value, or the key and behind it the value, or an object
-	// with members key and value. An error is an *Error; the event is then of no use. The event refers to key and
-	// value, which must not change while it is in use.
+	// with members key and value. An error is an *Error; the event is then of kind Bad, with the table if that was
+	// read. The event refers to key and value, which must not change while it is in use.
 	Decode(key, value []byte) (Event, error)
 }
 
