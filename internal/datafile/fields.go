@@ -1,0 +1,55 @@
+package datafile
+
+import (
+	"strings"
+
+	"github.com/tarnlake/tarn/types"
+)
+
+// Names and field ids of the columns that a key-value file has besides the table's own
+// (specification: concepts/spec/datafile).
+const (
+	KeyPrefix    = "_KEY_"
+	SequenceName = "_SEQUENCE_NUMBER"
+	KindName     = "_VALUE_KIND"
+
+	keyIDStart = 1<<30 - 1
+	sequenceID = 1<<31 - 2
+	kindID     = 1<<31 - 3
+)
+
+// SequenceField is the column of sequence numbers of a key-value file.
+func SequenceField() types.Field {
+	return types.Field{ID: sequenceID, Name: SequenceName, Type: types.Type{Kind: types.BigInt, NotNull: true}}
+}
+
+// KindField is the column of row kinds of a key-value file.
+func KindField() types.Field {
+	return types.Field{ID: kindID, Name: KindName, Type: types.Type{Kind: types.TinyInt, NotNull: true}}
+}
+
+// KeyFields are the `_KEY_…` columns for the given columns of the trimmed primary key.
+func KeyFields(keys []types.Field) []types.Field {
+	out := make([]types.Field, len(keys))
+	for i, k := range keys {
+		out[i] = types.Field{ID: k.ID + keyIDStart, Name: KeyPrefix + k.Name, Type: k.Type}
+		out[i].Type.NotNull = true
+	}
+	return out
+}
+
+// KeyValueFields are all columns of a key-value file: keys (none if thin), sequence number, kind,
+// values.
+func KeyValueFields(keys, values []types.Field, thin bool) []types.Field {
+	var out []types.Field
+	if !thin {
+		out = KeyFields(keys)
+	}
+	out = append(out, SequenceField(), KindField())
+	return append(out, values...)
+}
+
+// IsSystem reports whether a column name is one of the format's own.
+func IsSystem(name string) bool {
+	return strings.HasPrefix(name, KeyPrefix) || name == SequenceName || name == KindName
+}

@@ -1,0 +1,202 @@
+// Package datafile opens and writes single data files: it joins a file format with the table's
+// names, with schema evolution and with the metadata that manifests keep of a file.
+package datafile
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/format"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/paths"
+	"github.com/tarnlake/tarn/internal/schema"
+	"github.com/tarnlake/tarn/predicate"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Schemas gives the schemas that data files were written with. *schema.Manager is one.
+type Schemas interface {
+	Get(ctx context.Context, id int64) (*schema.Schema, error)
+}
+
+// Config describes the data files of a table.
+type Config struct {
+	FS fileio.FS
+	// External opens the file system of a file outside of the table (`_EXTERNAL_PATH`) and gives the
+	// path there. Nil: such files are looked for in FS, without their scheme.
+	External func(ctx context.Context, uri string) (fileio.FS, string, error)
+	Paths    *paths.Table
+	Schemas  Schemas
+	Schema   *schema.Schema // what new files are written with
+	KeyValue bool           // the table has a primary key
+
+	Format           string // file.format
+	Compression      string
+	CompressionLevel int
+	BlockSize        int64
+	TargetFileSize   int64
+	ThinMode         bool // data-file.thin-mode
+	DenseStats       bool // metadata.stats-dense-store and a version that knows it
+	Stats            func(column string, level int) format.StatsMode
+	FormatOptions    map[string]string
+	// PerLevel overrides Format and Compression of files of a level; nil values mean no override.
+	PerLevel func(level int) (format, compression string)
+	// Clock gives the creation time of files, in milliseconds of the wall clock as if in UTC.
+	ClockMillis func() int64
+}
+
+// Location is a bucket of a partition.
+type Location struct {
+	Partition []byte // BinaryRow with arity
+	Bucket    int
+}
+
+// Store opens and writes the data files of one table. It is safe for concurrent use.
+type Store struct{ c Config }
+
+// NewStore makes a Store.
+func NewStore(c Config) *Store {
+	return &Store{c: c}
+}
+
+// ReadOptions say what to read of a file.
+type ReadOptions struct {
+	// Fields are the columns wanted, of the table's read schema; SequenceField and KindField may be
+	// among them if the table has a primary key.
+	Fields    []types.Field
+	Filter    predicate.Predicate // as format.ReadOptions.Filter, in terms of the read schema
+	BatchRows int
+	LowMemory bool
+}
+
+// Path is where a data file is.
+func (s *Store) Path(ctx context.Context, loc Location, f *manifest.DataFile) (fileio.FS, string, error) {
+	if f.ExternalPath != "" {
+		if s.c.External != nil {
+			return s.external(ctx, f.ExternalPath)
+		}
+		_, path, ok := strings.Cut(f.ExternalPath, "://")
+		if !ok {
+			path = strings.TrimPrefix(f.ExternalPath, "file:")
+		}
+		return s.c.FS, path, nil
+	}
+	dir, err := s.c.Paths.BucketDir(loc.Partition, loc.Bucket)
+	if err != nil {
+		return nil, "", fmt.Errorf("datafile: %s: %w", f.Name, err)
+	}
+	return s.c.FS, dir + "/" + f.Name, nil
+}
+
+func (s *Store) external(ctx context.Context, uri string) (fileio.FS, string, error) {
+	fs, path, err := s.c.External(ctx, uri)
+	if err != nil {
+		return nil, "", fmt.Errorf("datafile: external file %s: %w", uri, err)
+	}
+	return fs, path, nil
+}
+
+// Open opens a data file for reading, whatever schema it was written with. The reader gives exactly
+// the wanted columns. Positions are those of the file.
+func (s *Store) Open(ctx context.Context, loc Location, f *manifest.DataFile, o ReadOptions) (format.Reader, error) {
+	fs, path, err := s.Path(ctx, loc, f)
+	if err != nil {
+		return nil, err
+	}
+	fm, err := formatOf(f.Name)
+	if err != nil {
+		return nil, fmt.Errorf("datafile: open %s: %w", path, err)
+	}
+	have, err := s.fileFields(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("datafile: open %s: %w", path, err)
+	}
+	m, err := schema.NewMapping(have, o.Fields)
+	if err != nil {
+		return nil, fmt.Errorf("datafile: open %s: schema %d: %w", path, f.SchemaID, err)
+	}
+	file, err := fs.Open(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("datafile: %w", err)
+	}
+	var filter predicate.Predicate
+	if o.Filter != nil {
+		filter = m.Devolve(o.Filter)
+	}
+	r, err := fm.NewReader(ctx, file, format.ReadOptions{
+		Fields: m.Fields(), Filter: filter, BatchRows: o.BatchRows, LowMemory: o.LowMemory,
+	})
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("datafile: open %s: %w", path, err)
+	}
+	return &reader{Reader: r, file: file, mapping: m, path: path}, nil
+}
+
+// fileFields are the columns that a file can have, by the schema it was written with.
+func (s *Store) fileFields(ctx context.Context, f *manifest.DataFile) ([]types.Field, error) {
+	sc := s.c.Schema
+	if f.SchemaID != sc.ID {
+		var err error
+		if sc, err = s.c.Schemas.Get(ctx, f.SchemaID); err != nil {
+			return nil, err
+		}
+	}
+	if !s.c.KeyValue {
+		return sc.Fields, nil
+	}
+	return append([]types.Field{SequenceField(), KindField()}, sc.Fields...), nil
+}
+
+// Delete removes data files and what belongs to them.
+func (s *Store) Delete(ctx context.Context, loc Location, files ...*manifest.DataFile) error {
+	for _, f := range files {
+		fs, path, err := s.Path(ctx, loc, f)
+		if err != nil {
+			return err
+		}
+		all := []string{path}
+		dir := path[:strings.LastIndexByte(path, '/')+1]
+		for _, x := range f.ExtraFiles {
+			all = append(all, dir+x)
+		}
+		if err := fs.Delete(ctx, all...); err != nil {
+			return fmt.Errorf("datafile: delete %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// reader applies schema evolution to what the format reads.
+type reader struct {
+	format.Reader
+	file    fileio.File
+	mapping *schema.Mapping
+	path    string
+}
+
+func (r *reader) Next(ctx context.Context) (batch.Batch, error) {
+	b, err := r.Reader.Next(ctx)
+	if err != nil {
+		return b, wrapRead(r.path, err)
+	}
+	var rec arrow.RecordBatch
+	if rec, err = r.mapping.Apply(b.RecordBatch); err != nil {
+		return batch.Batch{}, fmt.Errorf("datafile: read %s: %w", r.path, err)
+	}
+	b.RecordBatch = rec
+	return b, nil
+}
+
+func (r *reader) Close() error {
+	err := r.Reader.Close()
+	if e := r.file.Close(); err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,253 @@
+// Package parquet reads and writes Parquet data files as the reference implementation lays them
+// out. Both sides are written for columns of Arrow arrays, page by page.
+package parquet
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/format"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Format is the Parquet format. The zero value is ready for use.
+type Format struct{}
+
+var _ format.Format = Format{}
+
+// Name is "parquet".
+func (Format) Name() string { return "parquet" }
+
+const defaultBatchRows = 8192
+
+// reader reads one file. See format.Reader.
+type reader struct {
+	file   fileio.File
+	meta   *fileMeta
+	schema *arrow.Schema
+	cols   []*column
+	leaves []*leafReader
+	batch  int
+
+	group int   // row group at hand
+	first int64 // number of its first row in the file
+	row   int64 // next row in it
+	open  bool
+	pos   int64
+	err   error // an error is final
+}
+
+// NewReader opens a file: it reads the footer and matches the wanted columns to the file's.
+func (Format) NewReader(ctx context.Context, f fileio.File, o format.ReadOptions) (rd format.Reader, err error) {
+	defer guard(&err)
+	meta, err := readFooter(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("parquet: %w", err)
+	}
+	root, leaves, err := parseSchema(meta.schema)
+	if err != nil {
+		return nil, fmt.Errorf("parquet: %w", err)
+	}
+	if err := checkGroups(meta, len(leaves)); err != nil {
+		return nil, fmt.Errorf("parquet: %w", err)
+	}
+	r := &reader{file: f, meta: meta, batch: o.BatchRows, schema: types.ArrowSchema(o.Fields)}
+	if r.batch <= 0 {
+		r.batch = defaultBatchRows
+	}
+	p := &planner{}
+	for i, fd := range o.Fields {
+		c, err := p.top(root, fd, r.schema.Field(i).Type)
+		if err != nil {
+			return nil, fmt.Errorf("parquet: %w", err)
+		}
+		r.cols = append(r.cols, c)
+	}
+	r.leaves = p.leaves
+	size := windowSize
+	if o.LowMemory {
+		size = windowSizeLow
+	}
+	for _, l := range r.leaves {
+		l.pages.win = window{file: f, size: size}
+	}
+	return r, nil
+}
+
+// guard turns a panic over a broken file into an error: nothing a file holds may end the process.
+func guard(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("parquet: the file is broken in a way that was not foreseen: %v\n%s", p, debug.Stack())
+	}
+}
+
+func readFooter(ctx context.Context, f fileio.File) (*fileMeta, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	size := f.Size()
+	if size < 12 {
+		return nil, fmt.Errorf("the file has %d bytes, too few for a Parquet file: it is truncated or not Parquet", size)
+	}
+	n := min(size, 64<<10)
+	b := make([]byte, n)
+	if k, err := f.ReadAt(b, size-n); int64(k) < n {
+		return nil, fmt.Errorf("read footer: %w", noEOF(err))
+	}
+	tail := b[n-8:]
+	if string(tail[4:]) == "PARE" {
+		return nil, fmt.Errorf("an encrypted file %w", errUnsupported)
+	}
+	if string(tail[4:]) != "PAR1" {
+		return nil, fmt.Errorf("the file does not end with PAR1 (at byte %d): it is truncated or not Parquet", size-4)
+	}
+	foot := int64(binary.LittleEndian.Uint32(tail))
+	if foot > size-12 {
+		return nil, fmt.Errorf("the footer's length (at byte %d) is %d, more than the file has", size-8, foot)
+	}
+	if foot+8 > n {
+		b = make([]byte, foot+8)
+		if k, err := f.ReadAt(b, size-foot-8); int64(k) < foot+8 {
+			return nil, fmt.Errorf("read footer: %w", noEOF(err))
+		}
+	}
+	m, err := parseFileMeta(b[int64(len(b))-8-foot : len(b)-8])
+	if err != nil {
+		return nil, fmt.Errorf("footer (at byte %d): %w", size-8-foot, err)
+	}
+	return m, nil
+}
+
+func noEOF(err error) error {
+	if err == nil || err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func checkGroups(m *fileMeta, columns int) error {
+	var rows int64
+	for i := range m.rowGroups {
+		g := &m.rowGroups[i]
+		if len(g.columns) != columns {
+			return fmt.Errorf("row group %d has %d columns, the schema %d", i, len(g.columns), columns)
+		}
+		if g.numRows < 0 || rows+g.numRows < rows {
+			return fmt.Errorf("row group %d has %d rows", i, g.numRows)
+		}
+		rows += g.numRows
+	}
+	if rows != m.numRows {
+		return fmt.Errorf("the footer says %d rows, the row groups have %d", m.numRows, rows)
+	}
+	return nil
+}
+
+// NumRows is the number of rows of the file.
+func (r *reader) NumRows() int64 { return r.meta.numRows }
+
+// Position is the number in the file of the first row of the last batch.
+func (r *reader) Position() int64 { return r.pos }
+
+// Close ends reading. The file stays open.
+func (r *reader) Close() error {
+	r.err = errors.New("parquet: read of a closed reader")
+	r.leaves, r.cols = nil, nil
+	return nil
+}
+
+// Next gives the next rows.
+func (r *reader) Next(ctx context.Context) (b batch.Batch, err error) {
+	if r.err != nil {
+		return batch.Batch{}, r.err
+	}
+	defer func() {
+		if err != nil {
+			r.err = err
+		}
+	}()
+	defer guard(&err)
+	if err := ctx.Err(); err != nil {
+		return batch.Batch{}, err
+	}
+	rec, err := r.next(ctx)
+	if err != nil {
+		if err != io.EOF {
+			err = fmt.Errorf("parquet: %w", err)
+		}
+		return batch.Batch{}, err
+	}
+	return batch.Batch{RecordBatch: rec}, nil
+}
+
+func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
+	for {
+		if r.group >= len(r.meta.rowGroups) {
+			return nil, io.EOF
+		}
+		g := &r.meta.rowGroups[r.group]
+		if r.row == g.numRows {
+			r.first += g.numRows
+			r.group++
+			r.row, r.open = 0, false
+			continue
+		}
+		if !r.open {
+			if err := r.openGroup(ctx); err != nil {
+				return nil, err
+			}
+		}
+		n := int(min(int64(r.batch), g.numRows-r.row))
+		for _, l := range r.leaves {
+			l.begin(n, false)
+			if err := l.read(n); err != nil {
+				return nil, err
+			}
+		}
+		arrs := make([]arrow.Array, len(r.cols))
+		for i, c := range r.cols {
+			a, err := c.array(n)
+			if err != nil {
+				return nil, fmt.Errorf("row group %d: %w", r.group, err)
+			}
+			arrs[i] = a
+		}
+		r.pos = r.first + r.row
+		r.row += int64(n)
+		return array.NewRecordBatch(r.schema, arrs, int64(n)), nil
+	}
+}
+
+// openGroup starts the columns of a row group; the beginnings of all are read together.
+func (r *reader) openGroup(ctx context.Context) error {
+	g := &r.meta.rowGroups[r.group]
+	ranges := make([]fileio.Range, 0, len(r.leaves))
+	for _, l := range r.leaves {
+		if err := l.open(r.group, g.numRows, &g.columns[l.n.leaf]); err != nil {
+			return err
+		}
+		w := &l.pages.win
+		ranges = append(ranges, fileio.Range{Offset: l.pages.start, Length: min(int64(w.size), w.end-l.pages.start)})
+	}
+	r.open = true
+	if len(ranges) == 0 {
+		return nil
+	}
+	bufs, err := r.file.ReadRanges(ctx, ranges)
+	if err != nil {
+		return fmt.Errorf("row group %d: %w", r.group, err)
+	}
+	for i, l := range r.leaves {
+		l.pages.win.buf, l.pages.win.off = bufs[i], ranges[i].Offset
+	}
+	return nil
+}

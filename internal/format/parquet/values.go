@@ -1,0 +1,352 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+var (
+	errShortValues = errors.New("the page has too few values")
+	errBadLength   = errors.New("a value's length reaches beyond the page")
+)
+
+// bytesOf is the memory of numbers as bytes. Files are little-endian, as are the machines that
+// this runs on (and Arrow's buffers).
+func bytesOf[T any](v []T) []byte {
+	if len(v) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
+}
+
+// values decodes the values of a page (without NULLs) in their physical type, for all encodings
+// but dictionaries.
+type values struct {
+	phys  physical
+	width int // of FIXED_LEN_BYTE_ARRAY
+	enc   encoding
+	data  []byte
+	left  int // an upper bound of the values left
+
+	pos   int // PLAIN: next byte; BOOLEAN: next bit; BYTE_STREAM_SPLIT: next value
+	delta delta
+	rle   hybrid
+
+	lengths, prefixes []int64 // DELTA_(LENGTH_)BYTE_ARRAY, those to come
+	lenBuf, preBuf    []int64
+	last              []byte // DELTA_BYTE_ARRAY: the value before
+	scratch           []int64
+}
+
+// reset starts a page.
+func (v *values) reset(enc encoding, data []byte, n int) error {
+	v.enc, v.data, v.left, v.pos = enc, data, n, 0
+	switch {
+	case enc == encPlain:
+		return nil
+	case enc == encRLE && v.phys == physBool:
+		levels, _, err := cutLevels(data, encRLE)
+		if err != nil {
+			return err
+		}
+		return v.rle.reset(levels, 1)
+	case enc == encDelta && (v.phys == physInt32 || v.phys == physInt64):
+		return v.delta.reset(data)
+	case enc == encByteStreamSpl && v.phys != physBool && v.phys != physBytes:
+		v.left = len(data) / v.size()
+		return nil
+	case enc == encDeltaLength && v.phys == physBytes:
+		return v.resetLengths(data, false, n)
+	case enc == encDeltaBytes && (v.phys == physBytes || v.phys == physFixed):
+		return v.resetLengths(data, true, n)
+	}
+	return fmt.Errorf("encoding %s of %s %w", enc, v.phys, errUnsupported)
+}
+
+func (v *values) resetLengths(data []byte, prefixed bool, n int) (err error) {
+	v.last = v.last[:0]
+	v.prefixes = nil
+	if prefixed {
+		if v.preBuf, data, err = v.readLengths(v.preBuf, data, n); err != nil {
+			return err
+		}
+		v.prefixes = v.preBuf
+	}
+	if v.lenBuf, data, err = v.readLengths(v.lenBuf, data, n); err != nil {
+		return err
+	}
+	v.lengths, v.data = v.lenBuf, data
+	if prefixed && len(v.prefixes) != len(v.lengths) {
+		return errDelta
+	}
+	return nil
+}
+
+func (v *values) readLengths(buf []int64, data []byte, n int) ([]int64, []byte, error) {
+	if err := v.delta.reset(data); err != nil {
+		return buf, nil, err
+	}
+	if v.delta.total > n {
+		return buf, nil, errDelta
+	}
+	if cap(buf) < v.delta.total {
+		buf = make([]int64, v.delta.total)
+	}
+	buf = buf[:v.delta.total]
+	if err := v.delta.decode(buf); err != nil {
+		return buf, nil, err
+	}
+	return buf, v.delta.rest(), nil
+}
+
+// size is the width of a value of a type of fixed width.
+func (v *values) size() int {
+	switch v.phys {
+	case physInt32, physFloat:
+		return 4
+	case physInt64, physDouble:
+		return 8
+	case physInt96:
+		return 12
+	case physFixed:
+		return v.width
+	}
+	return 1
+}
+
+// fixed gives the next values of a type of fixed width as they lie in a PLAIN page.
+func (v *values) fixed(dst []byte) error {
+	w := v.size()
+	switch v.enc {
+	case encPlain:
+		if len(dst) > len(v.data)-v.pos {
+			return errShortValues
+		}
+		v.pos += copy(dst, v.data[v.pos:])
+		return nil
+	case encByteStreamSpl:
+		n := len(dst) / w
+		if n > v.left-v.pos {
+			return errShortValues
+		}
+		for b := range w {
+			src := v.data[b*v.left+v.pos : b*v.left+v.pos+n]
+			for i, x := range src {
+				dst[i*w+b] = x
+			}
+		}
+		v.pos += n
+		return nil
+	case encDeltaBytes:
+		for ; len(dst) > 0; dst = dst[w:] {
+			if err := v.step(); err != nil {
+				return err
+			}
+			if len(v.last) != w {
+				return errBadLength
+			}
+			copy(dst, v.last)
+		}
+		return nil
+	}
+	return errUnsupported
+}
+
+func (v *values) int32s(dst []int32) error {
+	if v.enc != encDelta {
+		return v.fixed(bytesOf(dst))
+	}
+	if cap(v.scratch) < len(dst) {
+		v.scratch = make([]int64, len(dst))
+	}
+	s := v.scratch[:len(dst)]
+	if err := v.delta.decode(s); err != nil {
+		return err
+	}
+	for i, x := range s {
+		dst[i] = int32(x) // differences of INT32 wrap at 32 bits
+	}
+	return nil
+}
+
+func (v *values) int64s(dst []int64) error {
+	if v.enc == encDelta {
+		return v.delta.decode(dst)
+	}
+	return v.fixed(bytesOf(dst))
+}
+
+// bools gives the next values as 0 and 1.
+func (v *values) bools(dst []uint8) error {
+	if v.enc == encRLE {
+		return v.rle.levels(dst, 1)
+	}
+	if v.pos+len(dst) > len(v.data)*8 {
+		return errShortValues
+	}
+	for i := range dst {
+		dst[i] = v.data[v.pos>>3] >> (v.pos & 7) & 1
+		v.pos++
+	}
+	return nil
+}
+
+// step decodes the next value of DELTA_BYTE_ARRAY into last.
+func (v *values) step() error {
+	if len(v.lengths) == 0 {
+		return errShortValues
+	}
+	p, n := v.prefixes[0], v.lengths[0]
+	v.prefixes, v.lengths = v.prefixes[1:], v.lengths[1:]
+	if p < 0 || p > int64(len(v.last)) || n < 0 || n > int64(len(v.data)-v.pos) {
+		return errBadLength
+	}
+	v.last = append(v.last[:p], v.data[v.pos:v.pos+int(n)]...)
+	v.pos += int(n)
+	return nil
+}
+
+// maxStrings bounds the bytes of one column of a batch: Arrow's offsets have 32 bits.
+const maxStrings = 1<<31 - 1
+
+var errStrings = errors.New("the values of one batch take more than 2 GB; ask for fewer rows a batch")
+
+// strings appends the next n values to data and the ends of them to offs.
+func (v *values) strings(offs []int32, data []byte, n int) ([]int32, []byte, error) {
+	switch v.enc {
+	case encPlain:
+		return v.plainStrings(offs, data, n)
+	case encDeltaLength:
+		if n > len(v.lengths) {
+			return offs, data, errShortValues
+		}
+		from, end := v.pos, int64(v.pos)
+		base := int64(len(data)) - int64(v.pos)
+		for _, l := range v.lengths[:n] {
+			end += l
+			if l < 0 || end > int64(len(v.data)) {
+				return offs, data, errBadLength
+			}
+			if base+end > maxStrings {
+				return offs, data, errStrings
+			}
+			offs = append(offs, int32(base+end))
+		}
+		v.lengths = v.lengths[n:]
+		v.pos = int(end)
+		return offs, append(data, v.data[from:end]...), nil
+	case encDeltaBytes:
+		for range n {
+			if err := v.step(); err != nil {
+				return offs, data, err
+			}
+			if len(data)+len(v.last) > maxStrings {
+				return offs, data, errStrings
+			}
+			data = append(data, v.last...)
+			offs = append(offs, int32(len(data)))
+		}
+		return offs, data, nil
+	}
+	return offs, data, errUnsupported
+}
+
+func (v *values) plainStrings(offs []int32, data []byte, n int) ([]int32, []byte, error) {
+	b, pos := v.data, v.pos
+	// The bytes that the values take at most, less if the page goes on behind them: the first
+	// guess is their share of the page.
+	if need := len(b) - pos; v.left > 0 && n > 0 {
+		guess := int(int64(need)*int64(n)/int64(max(v.left, n))) + 64
+		if cap(data)-len(data) < guess {
+			data = append(make([]byte, 0, len(data)+guess+guess/8), data...)
+		}
+	}
+	for range n {
+		if len(b)-pos < 4 {
+			return offs, data, errShortValues
+		}
+		l := int(binary.LittleEndian.Uint32(b[pos:]))
+		pos += 4
+		if l > len(b)-pos {
+			return offs, data, errBadLength
+		}
+		data = append(data, b[pos:pos+l]...)
+		pos += l
+		offs = append(offs, int32(len(data)))
+	}
+	if len(data) > maxStrings {
+		return offs, data, errStrings
+	}
+	v.left -= n
+	v.pos = pos
+	return offs, data, nil
+}
+
+// skip passes over n values.
+func (v *values) skip(n int) error {
+	switch v.enc {
+	case encPlain:
+		switch v.phys {
+		case physBytes:
+			for range n {
+				if len(v.data)-v.pos < 4 {
+					return errShortValues
+				}
+				l := int(binary.LittleEndian.Uint32(v.data[v.pos:]))
+				if l > len(v.data)-v.pos-4 {
+					return errBadLength
+				}
+				v.pos += 4 + l
+			}
+			v.left -= n
+		case physBool:
+			v.pos += n
+		default:
+			v.pos += n * v.size()
+		}
+		if v.pos > len(v.data) && (v.phys != physBool || v.pos > len(v.data)*8) {
+			return errShortValues
+		}
+	case encRLE:
+		return v.rle.skip(n)
+	case encByteStreamSpl:
+		v.pos += n
+		if v.pos > v.left {
+			return errShortValues
+		}
+	case encDelta:
+		return v.skipDelta(n)
+	case encDeltaLength:
+		if n > len(v.lengths) {
+			return errShortValues
+		}
+		for _, l := range v.lengths[:n] {
+			if l < 0 || l > int64(len(v.data)-v.pos) {
+				return errBadLength
+			}
+			v.pos += int(l)
+		}
+		v.lengths = v.lengths[n:]
+	case encDeltaBytes:
+		for range n {
+			if err := v.step(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (v *values) skipDelta(n int) error {
+	var s [256]int64
+	for n > 0 {
+		k := min(n, len(s))
+		if err := v.delta.decode(s[:k]); err != nil {
+			return err
+		}
+		n -= k
+	}
+	return nil
+}

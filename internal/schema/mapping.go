@@ -1,0 +1,157 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/cast"
+	"github.com/tarnlake/tarn/predicate"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Mapping turns the rows of a file into those of another schema of the same table. Columns are
+// matched by their ids, whatever they are called. It is immutable.
+type Mapping struct {
+	data   []types.Field // to be read from the file
+	read   []types.Field // wanted
+	from   []int         // index in data by index in read, -1: the file has none
+	same   []bool        // no cast needed
+	schema *arrow.Schema
+	direct bool           // what is read is what is wanted
+	byName map[string]int // index in read by name of the wanted column
+	all    []types.Field  // all columns of the file
+}
+
+// NewMapping makes the mapping from a file's columns to the wanted ones. A column whose old values
+// cannot be those of the new type is an error.
+func NewMapping(data, read []types.Field) (*Mapping, error) {
+	m := &Mapping{read: read, from: make([]int, len(read)), same: make([]bool, len(read)), byName: map[string]int{}, all: data, direct: true}
+	for i, r := range read {
+		m.byName[r.Name] = i
+		m.from[i] = -1
+		k := slices.IndexFunc(data, func(d types.Field) bool { return d.ID == r.ID })
+		if k < 0 {
+			m.direct = false
+			continue
+		}
+		d := data[k]
+		if !d.Type.AsNullable().EqualShape(r.Type.AsNullable()) && !d.Type.Equal(r.Type) {
+			d.Type = project(d.Type, r.Type)
+		}
+		if identical(d.Type, r.Type) {
+			m.same[i] = true
+		} else if !cast.CanCast(d.Type, r.Type, true) {
+			return nil, fmt.Errorf("column %s of the file is %s, which cannot be read as %s", d.Name, d.Type, r.Type)
+		}
+		m.from[i] = len(m.data)
+		m.data = append(m.data, d)
+		m.direct = m.direct && m.same[i] && m.from[i] == i
+	}
+	m.schema = types.ArrowSchema(read)
+	return m, nil
+}
+
+// identical reports whether arrays of the two types are the same in memory.
+func identical(a, b types.Type) bool {
+	if a.Kind != b.Kind {
+		return false
+	}
+	switch a.Kind {
+	case types.Decimal:
+		return a.Precision == b.Precision && a.Scale == b.Scale
+	case types.Timestamp, types.TimestampLTZ:
+		return a.Precision == b.Precision
+	case types.Char, types.Varchar, types.Binary, types.Varbinary:
+		return a.Length == b.Length
+	case types.Array, types.Multiset:
+		return identical(*a.Elem, *b.Elem)
+	case types.Map:
+		return identical(*a.Key, *b.Key) && identical(*a.Elem, *b.Elem)
+	case types.Row:
+		return slices.EqualFunc(a.Fields, b.Fields, func(x, y types.Field) bool {
+			return x.ID == y.ID && x.Name == y.Name && identical(x.Type, y.Type)
+		})
+	}
+	return true
+}
+
+// project restricts a nested type of a file to the fields that are wanted.
+func project(have, want types.Type) types.Type {
+	switch {
+	case have.Kind == types.Row && want.Kind == types.Row:
+		var out []types.Field
+		for _, h := range have.Fields {
+			if k := slices.IndexFunc(want.Fields, func(w types.Field) bool { return w.ID == h.ID }); k >= 0 {
+				h.Type = project(h.Type, want.Fields[k].Type)
+				out = append(out, h)
+			}
+		}
+		if len(out) == 0 { // something has to tell which rows are NULL
+			out = have.Fields[:1]
+		}
+		have.Fields = out
+	case have.Kind == types.Array && want.Kind == types.Array, have.Kind == types.Map && want.Kind == types.Map:
+		e := project(*have.Elem, *want.Elem)
+		have.Elem = &e
+	}
+	return have
+}
+
+// Fields are the columns to read from the file, as the file has them.
+func (m *Mapping) Fields() []types.Field { return m.data }
+
+// Apply turns a batch of Fields into one of the wanted columns. Nothing is copied where types are the
+// same.
+func (m *Mapping) Apply(rec arrow.RecordBatch) (arrow.RecordBatch, error) {
+	if m.direct && int(rec.NumCols()) == len(m.read) {
+		return rec, nil
+	}
+	cols := make([]arrow.Array, len(m.read))
+	for i, r := range m.read {
+		switch {
+		case m.from[i] < 0:
+			cols[i] = array.MakeArrayOfNull(memory.DefaultAllocator, m.schema.Field(i).Type, int(rec.NumRows()))
+		case m.same[i]:
+			cols[i] = rec.Column(m.from[i])
+		default:
+			var err error
+			if cols[i], err = cast.Cast(rec.Column(m.from[i]), m.data[m.from[i]].Type, r.Type); err != nil {
+				return nil, fmt.Errorf("column %s: %w", r.Name, err)
+			}
+		}
+	}
+	return array.NewRecordBatch(m.schema, cols, rec.NumRows()), nil
+}
+
+// Devolve turns a filter on the wanted columns into one on the file's. Parts that cannot be told of the
+// file are left out, so that the result matches at least what the filter matches; nil if nothing is
+// left.
+func (m *Mapping) Devolve(p predicate.Predicate) predicate.Predicate {
+	if p == nil {
+		return nil
+	}
+	return predicate.Rewrite(p, func(l *predicate.Leaf) predicate.Predicate {
+		i, ok := m.byName[l.Column]
+		if !ok {
+			return m.devolveOther(l)
+		}
+		if m.from[i] < 0 {
+			return nil // all NULL there: the filter on rows knows what that means
+		}
+		d := m.data[m.from[i]]
+		if !m.same[i] {
+			return nil
+		}
+		out := *l
+		out.Column, out.Type = d.Name, d.Type
+		return &out
+	})
+}
+
+// devolveOther handles columns that are filtered but not read: only if the file has one of that name
+// and type, and no wanted column took it.
+func (m *Mapping) devolveOther(*predicate.Leaf) predicate.Predicate { return nil }

@@ -1,0 +1,230 @@
+package write
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/cast"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Conformer turns batches of users into batches of the table: columns by name, in the table's order
+// and types, defaults filled in, NOT NULL checked. It is used by one goroutine.
+type Conformer struct {
+	table   string
+	fields  []types.Field
+	schema  *arrow.Schema
+	deflt   []types.Datum // by column, nil for none
+	kindCol int           // rowkind.field, -1 for none
+
+	last *arrow.Schema // of the last batch
+	from []source      // for last
+}
+
+// source is where a column comes from.
+type source struct {
+	col  int // -1: the batch has none
+	have types.Type
+	same bool
+}
+
+// NewConformer makes a Conformer. rowKind is the option rowkind.field, "" for none.
+func NewConformer(table string, fields []types.Field, rowKind string) (*Conformer, error) {
+	c := &Conformer{table: table, fields: fields, schema: types.ArrowSchema(fields), deflt: make([]types.Datum, len(fields)), kindCol: -1}
+	for i, f := range fields {
+		if f.Default != nil {
+			v, err := types.ParseDatum(f.Type, *f.Default)
+			if err != nil {
+				return nil, fmt.Errorf("write: %s: default of column %s: %w", table, f.Name, err)
+			}
+			c.deflt[i] = v
+		}
+		if f.Name == rowKind && rowKind != "" {
+			c.kindCol = i
+		}
+	}
+	if rowKind != "" && c.kindCol < 0 {
+		return nil, fmt.Errorf("write: %s: rowkind.field names column %s, which the table does not have", table, rowKind)
+	}
+	return c, nil
+}
+
+// Conform gives a batch in the table's columns. Nothing is copied where the batch fits as it is.
+func (c *Conformer) Conform(b batch.Batch) (batch.Batch, error) {
+	if b.Kinds != nil && int64(len(b.Kinds)) != b.NumRows() {
+		return b, fmt.Errorf("write: %s: batch has %d rows and %d row kinds", c.table, b.NumRows(), len(b.Kinds))
+	}
+	if b.Schema() != c.last {
+		if err := c.match(b.Schema()); err != nil {
+			return b, err
+		}
+	}
+	cols := make([]arrow.Array, len(c.fields))
+	changed := int(b.NumCols()) != len(c.fields)
+	for i := range c.fields {
+		a, err := c.column(b, i)
+		if err != nil {
+			return b, err
+		}
+		cols[i] = a
+		changed = changed || c.from[i].col != i || a != b.Column(i)
+	}
+	if c.kindCol >= 0 {
+		kinds, err := c.kinds(cols[c.kindCol])
+		if err != nil {
+			return b, err
+		}
+		b.Kinds = kinds
+	}
+	for i, f := range c.fields {
+		if !f.Type.NotNull || cols[i].NullN() == 0 {
+			continue
+		}
+		a, err := c.fillNulls(cols[i], f, b.Kinds)
+		if err != nil {
+			return b, err
+		}
+		cols[i], changed = a, true
+	}
+	if changed || b.Schema() != c.schema {
+		b.RecordBatch = array.NewRecordBatch(c.schema, cols, b.NumRows())
+	}
+	return b, nil
+}
+
+// match finds the table's columns in a batch.
+func (c *Conformer) match(s *arrow.Schema) error {
+	from := make([]source, len(c.fields))
+	for i, f := range c.fields {
+		from[i].col = -1
+		for k, g := range s.Fields() {
+			if g.Name != f.Name {
+				continue
+			}
+			if from[i].col >= 0 {
+				return fmt.Errorf("write: %s: batch has two columns %q", c.table, f.Name)
+			}
+			from[i].col = k
+		}
+		if from[i].col < 0 {
+			continue
+		}
+		have, err := types.FromArrow(s.Field(from[i].col).Type)
+		if err != nil {
+			return fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
+		}
+		from[i].have = have
+		from[i].same = arrow.TypeEqual(s.Field(from[i].col).Type, c.schema.Field(i).Type)
+		if !from[i].same && !cast.CanCast(have, f.Type, false) {
+			return fmt.Errorf("write: %s: column %s is %s in the batch, %s in the table: cast it first", c.table, f.Name, have, f.Type)
+		}
+	}
+	for _, g := range s.Fields() {
+		if !slices.ContainsFunc(c.fields, func(f types.Field) bool { return f.Name == g.Name }) {
+			return fmt.Errorf("write: %s: batch has a column %q that the table does not have", c.table, g.Name)
+		}
+	}
+	c.last, c.from = s, from
+	return nil
+}
+
+func (c *Conformer) column(b batch.Batch, i int) (arrow.Array, error) {
+	f, from := c.fields[i], c.from[i]
+	n := int(b.NumRows())
+	if from.col < 0 {
+		if c.deflt[i] == nil {
+			return array.MakeArrayOfNull(memory.DefaultAllocator, c.schema.Field(i).Type, n), nil
+		}
+		return c.fill(array.MakeArrayOfNull(memory.DefaultAllocator, c.schema.Field(i).Type, n), f, c.deflt[i])
+	}
+	a := b.Column(from.col)
+	if !from.same {
+		to := f.Type
+		var err error
+		if a, err = cast.Cast(a, from.have, to); err != nil {
+			return nil, fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
+		}
+	}
+	if c.deflt[i] != nil && a.NullN() > 0 {
+		return c.fill(a, f, c.deflt[i])
+	}
+	return a, nil
+}
+
+// fill puts a value where there is none.
+func (c *Conformer) fill(a arrow.Array, f types.Field, v types.Datum) (arrow.Array, error) {
+	b := array.NewBuilder(memory.DefaultAllocator, a.DataType())
+	for i := range a.Len() {
+		d := v
+		if !a.IsNull(i) {
+			d = types.DatumAt(a, i, f.Type)
+		}
+		if err := types.AppendDatum(b, f.Type, d); err != nil {
+			return nil, fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
+		}
+	}
+	return b.NewArray(), nil
+}
+
+// fillNulls refuses NULL in a column that must not have it, but for rows that take something back: of
+// these only the key counts, and a file cannot hold the NULL.
+func (c *Conformer) fillNulls(a arrow.Array, f types.Field, kinds []types.RowKind) (arrow.Array, error) {
+	for i := range a.Len() {
+		if a.IsNull(i) && (kinds == nil || !kinds[i].IsRetract()) {
+			return nil, fmt.Errorf("write: %s: column %s is NOT NULL and row %d of the batch has no value for it", c.table, f.Name, i)
+		}
+	}
+	zero, err := zeroOf(f.Type)
+	if err != nil {
+		return nil, fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
+	}
+	return c.fill(a, f, zero)
+}
+
+func zeroOf(t types.Type) (types.Datum, error) {
+	switch t.Kind {
+	case types.Boolean:
+		return false, nil
+	case types.Char, types.Varchar:
+		return "", nil
+	case types.Binary, types.Varbinary:
+		return []byte{}, nil
+	case types.Date:
+		return int64(0), nil
+	case types.Timestamp, types.TimestampLTZ:
+		return types.Instant{}, nil
+	case types.Time:
+		return int64(0), nil
+	case types.Array, types.Map, types.Multiset, types.Row, types.Variant:
+		return nil, fmt.Errorf("a delete needs a value of NOT NULL type %s", t)
+	}
+	return types.ParseDatum(t, "0")
+}
+
+// kinds reads the column that holds the row kind.
+func (c *Conformer) kinds(a arrow.Array) ([]types.RowKind, error) {
+	s, ok := a.(*array.String)
+	if !ok {
+		return nil, fmt.Errorf("write: %s: rowkind.field %s must be a string", c.table, c.fields[c.kindCol].Name)
+	}
+	out := make([]types.RowKind, s.Len())
+	for i := range out {
+		switch v := s.Value(i); v {
+		case "+I":
+		case "-U":
+			out[i] = types.UpdateBefore
+		case "+U":
+			out[i] = types.UpdateAfter
+		case "-D":
+			out[i] = types.Delete
+		default:
+			return nil, fmt.Errorf("write: %s: rowkind.field %s is %q in row %d, want +I, -U, +U or -D", c.table, c.fields[c.kindCol].Name, v, i)
+		}
+	}
+	return out, nil
+}

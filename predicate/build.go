@@ -1,0 +1,236 @@
+package predicate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tarnlake/tarn/types"
+)
+
+// Conjuncts takes a predicate apart into conditions that must all hold.
+func Conjuncts(p Predicate) []Predicate {
+	switch x := p.(type) {
+	case nil:
+		return nil
+	case *And:
+		var out []Predicate
+		for _, a := range x.Args {
+			out = append(out, Conjuncts(a)...)
+		}
+		return out
+	}
+	return []Predicate{p}
+}
+
+// Join makes one predicate of conditions that must all hold; nil if there are none.
+func Join(args ...Predicate) Predicate {
+	args = slices.DeleteFunc(slices.Clone(args), func(p Predicate) bool { return p == nil })
+	switch len(args) {
+	case 0:
+		return nil
+	case 1:
+		return args[0]
+	}
+	return &And{args}
+}
+
+// Columns lists the columns that a predicate names, each once.
+func Columns(p Predicate) []string {
+	var out []string
+	leaves(p, func(l *Leaf) {
+		if !slices.Contains(out, l.Column) {
+			out = append(out, l.Column)
+		}
+	})
+	return out
+}
+
+func leaves(p Predicate, visit func(*Leaf)) {
+	switch x := p.(type) {
+	case *Leaf:
+		visit(x)
+	case *And:
+		for _, a := range x.Args {
+			leaves(a, visit)
+		}
+	case *Or:
+		for _, a := range x.Args {
+			leaves(a, visit)
+		}
+	case *Not:
+		leaves(x.Arg, visit)
+	}
+}
+
+// Only gives the part of a predicate that names no other columns than those kept: conditions of which
+// all columns are kept. It matches whatever the predicate matches. Nil if nothing is left.
+func Only(p Predicate, keep func(column string) bool) Predicate {
+	var out []Predicate
+	for _, c := range Conjuncts(p) {
+		if !slices.ContainsFunc(Columns(c), func(col string) bool { return !keep(col) }) {
+			out = append(out, c)
+		}
+	}
+	return Join(out...)
+}
+
+// Rewrite replaces leaves. A leaf that becomes nil may match anything; so does, then, what it stands in.
+// The result matches whatever the predicate matches, and is nil if that is anything.
+func Rewrite(p Predicate, leaf func(*Leaf) Predicate) Predicate {
+	switch x := p.(type) {
+	case *Leaf:
+		return leaf(x)
+	case *And:
+		out := make([]Predicate, 0, len(x.Args))
+		for _, a := range x.Args {
+			if r := Rewrite(a, leaf); r != nil {
+				out = append(out, r)
+			}
+		}
+		if len(out) == 0 && len(x.Args) > 0 {
+			return nil
+		}
+		return &And{out}
+	case *Or:
+		out := make([]Predicate, 0, len(x.Args))
+		for _, a := range x.Args {
+			r := Rewrite(a, leaf)
+			if r == nil {
+				return nil
+			}
+			out = append(out, r)
+		}
+		return &Or{out}
+	case *Not:
+		// Under a NOT a weaker part would make a stronger whole: all of it has to be there.
+		whole := true
+		r := Rewrite(x.Arg, func(l *Leaf) Predicate {
+			n := leaf(l)
+			whole = whole && n != nil
+			return n
+		})
+		if !whole || r == nil {
+			return nil
+		}
+		return &Not{r}
+	}
+	return nil
+}
+
+// Bind checks a predicate against the columns of a table, and gives it with the types of these.
+func Bind(p Predicate, fields []types.Field) (Predicate, error) {
+	var bad error
+	out := Rewrite(p, func(l *Leaf) Predicate {
+		i := slices.IndexFunc(fields, func(f types.Field) bool { return f.Name == l.Column })
+		if i < 0 {
+			names := make([]string, len(fields))
+			for k, f := range fields {
+				names[k] = f.Name
+			}
+			bad = fmt.Errorf("filter names column %q, which does not exist; there are %s", l.Column, strings.Join(names, ", "))
+			return l
+		}
+		t := fields[i].Type
+		if t.IsNested() && l.Op != IsNull && l.Op != IsNotNull {
+			bad = fmt.Errorf("filter on column %q: values of type %s cannot be compared", l.Column, t)
+			return l
+		}
+		if err := checkCount(l); err != nil {
+			bad = err
+			return l
+		}
+		for _, v := range l.Values {
+			if v != nil && !fits(t, v) {
+				bad = fmt.Errorf("filter on column %q: %v is no value of type %s", l.Column, v, t)
+				return l
+			}
+		}
+		b := *l
+		b.Type = t
+		return &b
+	})
+	return out, bad
+}
+
+func checkCount(l *Leaf) error {
+	least, most := 1, 1
+	switch l.Op {
+	case IsNull, IsNotNull:
+		least, most = 0, 0
+	case In, NotIn:
+		least, most = 0, len(l.Values)
+	case Between:
+		least, most = 2, 2
+	case Like:
+		most = 2
+	}
+	if n := len(l.Values); n < least || n > most {
+		return fmt.Errorf("filter on column %q: %s with %d values", l.Column, l.Op, n)
+	}
+	return nil
+}
+
+// fits reports whether a value has the Go type that types.Datum demands.
+func fits(t types.Type, v types.Datum) bool {
+	switch v.(type) {
+	case bool:
+		return t.Kind == types.Boolean
+	case int64:
+		return t.Kind >= types.TinyInt && t.Kind <= types.BigInt || t.Kind == types.Date || t.Kind == types.Time
+	case float32:
+		return t.Kind == types.Float
+	case float64:
+		return t.Kind == types.Double
+	case string:
+		return t.Kind == types.Char || t.Kind == types.Varchar
+	case []byte:
+		return t.Kind == types.Binary || t.Kind == types.Varbinary
+	case types.Instant:
+		return t.Kind == types.Timestamp || t.Kind == types.TimestampLTZ
+	}
+	return t.Kind == types.Decimal
+}
+
+var opNames = map[Op]string{
+	Eq: "=", NotEq: "<>", Lt: "<", LtEq: "<=", Gt: ">", GtEq: ">=", In: "IN", NotIn: "NOT IN", IsNull: "IS NULL", IsNotNull: "IS NOT NULL",
+	StartsWith: "STARTS WITH", EndsWith: "ENDS WITH", Contains: "CONTAINS", Like: "LIKE", Between: "BETWEEN",
+}
+
+// String is the operation as SQL writes it, about.
+func (o Op) String() string { return opNames[o] }
+
+// String is the condition as SQL writes it, about.
+func (l *Leaf) String() string {
+	vals := make([]string, len(l.Values))
+	for i, v := range l.Values {
+		vals[i] = "NULL"
+		if v != nil {
+			vals[i] = fmt.Sprint(v)
+		}
+	}
+	switch l.Op {
+	case IsNull, IsNotNull:
+		return l.Column + " " + l.Op.String()
+	case In, NotIn:
+		return l.Column + " " + l.Op.String() + " (" + strings.Join(vals, ", ") + ")"
+	case Between:
+		return l.Column + " BETWEEN " + strings.Join(vals, " AND ")
+	}
+	return l.Column + " " + l.Op.String() + " " + strings.Join(vals, " ESCAPE ")
+}
+
+func join(args []Predicate, with, none string) string {
+	if len(args) == 0 {
+		return none
+	}
+	parts := make([]string, len(args))
+	for i, a := range args {
+		parts[i] = fmt.Sprint(a)
+	}
+	return "(" + strings.Join(parts, with) + ")"
+}
+
+func (a *And) String() string { return join(a.Args, " AND ", "TRUE") }
+func (o *Or) String() string  { return join(o.Args, " OR ", "FALSE") }
+func (n *Not) String() string { return "NOT " + fmt.Sprint(n.Arg) }
