@@ -57,7 +57,7 @@ func DatumAt(arr arrow.Array, i int, t Type) Datum {
 
 // AppendDatum appends one value of an atomic type to a builder of ArrowType(t). It is an error if
 // the value is not of the Go type of t (see Datum), does not fit into the array's type, or if the
-// builder is of another type.
+// builder is of another type; the builder is of no use then.
 func AppendDatum(b array.Builder, t Type, d Datum) error {
 	if d == nil {
 		b.AppendNull()

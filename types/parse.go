@@ -182,15 +182,15 @@ func (p *parser) named(depth int) (Type, error) {
 	case "BLOB":
 		return Type{Kind: Blob}, nil
 	case "CHAR":
-		return p.length(tok, Char)
+		return p.length(Char)
 	case "VARCHAR":
-		return p.length(tok, Varchar)
+		return p.length(Varchar)
 	case "BINARY":
-		return p.length(tok, Binary)
+		return p.length(Binary)
 	case "VARBINARY":
-		return p.length(tok, Varbinary)
+		return p.length(Varbinary)
 	case "DECIMAL", "NUMERIC", "DEC":
-		return p.decimal(tok)
+		return p.decimal()
 	case "TIME", "TIMESTAMP", "TIMESTAMP_LTZ":
 		return p.time(tok, name)
 	case "ARRAY", "MULTISET", "MAP", "VECTOR":
@@ -214,7 +214,7 @@ func (p *parser) number(what string, least, most int) (int, error) {
 	return n, nil
 }
 
-func (p *parser) length(_ token, k Kind) (Type, error) {
+func (p *parser) length(k Kind) (Type, error) {
 	t := Type{Kind: k, Length: 1}
 	if !p.punct("(") {
 		return t, nil
@@ -226,7 +226,7 @@ func (p *parser) length(_ token, k Kind) (Type, error) {
 	return t, p.expect(")")
 }
 
-func (p *parser) decimal(token) (Type, error) {
+func (p *parser) decimal() (Type, error) {
 	t := Type{Kind: Decimal, Precision: 10}
 	if !p.punct("(") {
 		return t, nil

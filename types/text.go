@@ -1,295 +1,196 @@
 package types
 
 import (
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 )
 
-// FormatDatum writes a value as a cast to STRING does in the reference: 1.0E10, 2024-02-29,
-// 2024-02-29 12:34:56.789, 12:34:56.789; bytes as hexadecimal digits. NULL is "null".
-func FormatDatum(t Type, d Datum) string {
-	switch v := d.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return strconv.FormatBool(v)
-	case int64:
-		switch t.Kind {
-		case Date:
-			return FormatDate(v)
-		case Time:
-			return formatClock(v*1e6, t.Precision)
-		}
-		return strconv.FormatInt(v, 10)
-	case float32:
-		return formatFloat(float64(v), 32)
-	case float64:
-		return formatFloat(v, 64)
-	case decimal128.Num:
-		return v.ToString(int32(t.Scale))
-	case string:
-		return v
-	case []byte:
-		return hex.EncodeToString(v)
-	case Instant:
-		days := FloorDiv(v.Millis, 86400000)
-		return FormatDate(days) + " " + formatClock((v.Millis-days*86400000)*1e6+int64(v.Nanos), t.Precision)
-	}
-	return fmt.Sprint(d)
-}
-
-// FormatDate writes days since 1970 as 2024-02-29; years outside of 0..9999 have a sign.
-func FormatDate(days int64) string {
-	y, m, d := time.Unix(days*86400, 0).UTC().Date()
-	sign := ""
-	switch {
-	case y > 9999:
-		sign = "+"
-	case y < 0:
-		sign, y = "-", -y
-	}
-	return fmt.Sprintf("%s%04d-%02d-%02d", sign, y, int(m), d)
-}
-
-// formatClock writes nanoseconds of the day with at least precision digits of the second's fraction,
-// as far as the others are zero.
-func formatClock(ns int64, precision int) string {
-	s := ns / 1e9
-	out := fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
-	frac := fmt.Sprintf("%09d", ns%1e9)
-	for len(frac) > precision && frac[len(frac)-1] == '0' {
-		frac = frac[:len(frac)-1]
-	}
-	if frac != "" {
-		out += "." + frac
-	}
-	return out
-}
-
-// formatFloat writes a number as Java does: with a fraction, and an exponent below 0.001 and from ten
-// million on.
-func formatFloat(v float64, bits int) string {
-	switch {
-	case math.IsNaN(v):
-		return "NaN"
-	case math.IsInf(v, 1):
-		return "Infinity"
-	case math.IsInf(v, -1):
-		return "-Infinity"
-	}
-	if abs := math.Abs(v); abs != 0 && (abs < 1e-3 || abs >= 1e7) {
-		s := strconv.FormatFloat(v, 'E', -1, bits)
-		mant, exp, _ := strings.Cut(s, "E")
-		if !strings.Contains(mant, ".") {
-			mant += ".0"
-		}
-		exp = strings.TrimPrefix(exp, "+")
-		neg := strings.HasPrefix(exp, "-")
-		exp = strings.TrimLeft(strings.TrimPrefix(exp, "-"), "0")
-		if neg {
-			exp = "-" + exp
-		}
-		return mant + "E" + exp
-	}
-	s := strconv.FormatFloat(v, 'f', -1, bits)
-	if !strings.Contains(s, ".") {
-		s += ".0"
-	}
-	return s
-}
-
-// ParseDatum reads a value as a cast from STRING does in the reference. The error says what is wrong.
+// ParseDatum reads the text of a value of an atomic type as a cast from STRING does, so it reads
+// what FormatDatum writes, and also the forms of JSON rows (2024-02-29T12:34:56Z). CHAR and VARCHAR
+// are taken as they are. An error names text and type; values out of the type's range are errors.
 func ParseDatum(t Type, text string) (Datum, error) {
-	s := strings.TrimSpace(text)
-	bad := func() error { return fmt.Errorf("%.60q is no value of type %s", text, t) }
+	var d Datum
+	var err error
 	switch t.Kind {
 	case Boolean:
-		switch strings.ToLower(s) {
-		case "true", "t", "yes", "y", "1":
-			return true, nil
-		case "false", "f", "no", "n", "0":
-			return false, nil
-		}
-		return nil, bad()
-	case TinyInt, SmallInt, Int, BigInt:
-		bits := map[Kind]int{TinyInt: 8, SmallInt: 16, Int: 32, BigInt: 64}[t.Kind]
-		v, err := strconv.ParseInt(s, 10, bits)
-		if err != nil {
-			return nil, bad()
-		}
-		return v, nil
+		d, err = boxed(ParseBool(text))
+	case TinyInt:
+		d, err = boxed(ParseInt(text, 8))
+	case SmallInt:
+		d, err = boxed(ParseInt(text, 16))
+	case Int:
+		d, err = boxed(ParseInt(text, 32))
+	case BigInt:
+		d, err = boxed(ParseInt(text, 64))
 	case Float:
-		v, err := parseFloat(s, 32)
-		if err != nil {
-			return nil, bad()
-		}
-		return float32(v), nil
+		var f float64
+		f, err = ParseFloat(text, 32)
+		d = float32(f)
 	case Double:
-		v, err := parseFloat(s, 64)
-		if err != nil {
-			return nil, bad()
-		}
-		return v, nil
+		d, err = boxed(ParseFloat(text, 64))
 	case Decimal:
-		v, ok := new(big.Rat).SetString(s)
-		if !ok || len(s) > 1000 || strings.ContainsAny(s, "/_xXoObBpP") {
-			return nil, bad()
+		n, ok, e := ParseDecimal(text, t.Precision, t.Scale)
+		if d, err = n, e; e == nil && !ok {
+			err = fmt.Errorf("types: read %s as %s: more digits than fit", clip(text), t)
 		}
-		n, fits := RoundDecimal(v, t)
-		if !fits {
-			return nil, fmt.Errorf("%.60q is too large for %s", text, t)
-		}
-		return n, nil
 	case Char, Varchar:
 		return text, nil
 	case Binary, Varbinary:
 		return []byte(text), nil
 	case Date:
-		if d, rest, ok := parseDate(s); ok && (rest == "" || rest[0] == ' ' || rest[0] == 'T') {
-			return d, nil
-		}
-		return nil, bad()
+		d, err = boxed(ParseDate(text))
 	case Time:
-		ns, rest, ok := parseClock(s)
-		if !ok || rest != "" {
-			return nil, bad()
-		}
-		return ns / 1e6, nil
+		d, err = boxed(ParseTime(text))
 	case Timestamp, TimestampLTZ:
-		v, err := parseInstant(s)
-		if err != nil {
-			return nil, bad()
-		}
-		return v.Truncate(t.Precision), nil
+		d, err = boxed(ParseTimestamp(text, t.Precision))
+	default:
+		err = fmt.Errorf("types: a value of type %s cannot be read from text", t)
 	}
-	return nil, fmt.Errorf("values of type %s cannot be read from text", t)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
-func parseFloat(s string, bits int) (float64, error) {
-	switch s {
+func boxed[T any](v T, err error) (Datum, error) { return v, err }
+
+func textError(s, what, why string) error {
+	return fmt.Errorf("types: read %s as %s: %s", clip(s), what, why)
+}
+
+func clip(s string) string {
+	if len(s) > 60 {
+		s = strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// ParseBool reads t, true, y, yes, 1 and f, false, n, no, 0 in any case.
+func ParseBool(s string) (bool, error) {
+	switch strings.ToLower(s) {
+	case "t", "true", "y", "yes", "1":
+		return true, nil
+	case "f", "false", "n", "no", "0":
+		return false, nil
+	}
+	return false, textError(s, "BOOLEAN", "neither true nor false")
+}
+
+// ParseInt reads an integer of some bits. Digits after a decimal point are dropped.
+func ParseInt(s string, bits int) (int64, error) {
+	whole, frac, _ := strings.Cut(s, ".")
+	if !digits(frac) {
+		return 0, textError(s, "integer", "not a number")
+	}
+	if (whole == "" || whole == "-" || whole == "+") && strings.Contains(s, ".") {
+		whole += "0" // .5 is 0 in the reference
+	}
+	if d := strings.TrimLeft(whole, "+-"); len(whole)-len(d) > 1 || d == "" || !digits(d) {
+		return 0, textError(s, "integer", "not a number")
+	}
+	n, err := strconv.ParseInt(whole, 10, bits)
+	if err != nil {
+		return 0, textError(s, fmt.Sprintf("integer of %d bits", bits), "out of range")
+	}
+	return n, nil
+}
+
+// digits reports whether a text, which may be empty, has nothing but digits.
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// ParseFloat reads a FLOAT (bits 32) or DOUBLE (64): decimal, with an exponent, NaN or Infinity.
+// Too large numbers become infinite, blanks around it do no harm.
+func ParseFloat(s string, bits int) (float64, error) {
+	x := strings.TrimSpace(s)
+	switch strings.TrimLeft(x, "+-") {
 	case "NaN":
 		return math.NaN(), nil
 	case "Infinity":
+		if x[0] == '-' {
+			return math.Inf(-1), nil
+		}
 		return math.Inf(1), nil
-	case "-Infinity":
-		return math.Inf(-1), nil
 	}
-	v, err := strconv.ParseFloat(s, bits)
-	var ne *strconv.NumError
-	if errors.As(err, &ne) && errors.Is(ne.Err, strconv.ErrRange) {
-		return v, nil // infinite, as in Java
+	if n := len(x); n > 1 && strings.IndexByte("dDfF", x[n-1]) >= 0 {
+		x = x[:n-1] // Java's literals may end in their type
 	}
-	return v, err
+	if strings.Trim(x, "0123456789+-.eE") != "" {
+		return 0, textError(s, "floating point number", "not a number")
+	}
+	f, err := strconv.ParseFloat(x, bits)
+	if err != nil && !math.IsInf(f, 0) {
+		return 0, textError(s, "floating point number", "not a number")
+	}
+	return f, nil
 }
 
-// RoundDecimal rounds a number to the scale of a DECIMAL, halves away from zero; false if it has more
-// digits than the type.
-func RoundDecimal(v *big.Rat, t Type) (decimal128.Num, bool) {
-	num := new(big.Int).Mul(v.Num(), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Scale)), nil))
-	den := v.Denom()
-	neg := num.Sign() < 0
-	num.Abs(num)
-	num.Mul(num, big.NewInt(2)).Add(num, den)
-	num.Quo(num, new(big.Int).Mul(den, big.NewInt(2)))
-	if len(num.String()) > t.Precision && num.Sign() != 0 {
-		return decimal128.Num{}, false
+// maxExponent bounds the exponent of decimals, so that 1E999999999 costs nothing.
+const maxExponent = 5000
+
+// ParseDecimal reads a number as DECIMAL(precision, scale), rounding half up. It reports false if
+// the number has more digits than fit, in which case a cast gives NULL.
+func ParseDecimal(s string, precision, scale int) (decimal128.Num, bool, error) {
+	mantissa, exp := s, int64(0)
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		e, err := strconv.ParseInt(s[i+1:], 10, 32)
+		if err != nil {
+			return decimal128.Num{}, false, textError(s, "DECIMAL", "not a number")
+		}
+		mantissa, exp = s[:i], e
+	}
+	neg := strings.HasPrefix(mantissa, "-")
+	if neg || strings.HasPrefix(mantissa, "+") {
+		mantissa = mantissa[1:]
+	}
+	whole, frac, _ := strings.Cut(mantissa, ".")
+	if whole+frac == "" || !digits(whole) || !digits(frac) {
+		return decimal128.Num{}, false, textError(s, "DECIMAL", "not a number")
+	}
+	all := strings.TrimLeft(whole+frac, "0")
+	if all == "" {
+		return decimal128.Num{}, true, nil
+	}
+	shift := exp - int64(len(frac)) + int64(scale) // the value is all·10^shift in units of the scale
+	if shift > maxExponent || int64(len(all))+shift > 40 {
+		return decimal128.Num{}, false, nil
+	}
+	if shift < 0 {
+		keep := int64(len(all)) + shift
+		if keep < 0 {
+			return decimal128.Num{}, true, nil
+		}
+		up := all[keep] >= '5'
+		n := new(big.Int)
+		n.SetString("0"+all[:keep], 10)
+		if up {
+			n.Add(n, big.NewInt(1))
+		}
+		return signed(n, neg, precision)
+	}
+	n := new(big.Int)
+	n.SetString(all+strings.Repeat("0", int(shift)), 10)
+	return signed(n, neg, precision)
+}
+
+func signed(n *big.Int, neg bool, precision int) (decimal128.Num, bool, error) {
+	if n.BitLen() > 127 {
+		return decimal128.Num{}, false, nil
 	}
 	if neg {
-		num.Neg(num)
+		n.Neg(n)
 	}
-	return decimal128.FromBigInt(num), true
-}
-
-// digits reads up to most digits off the front.
-func digits(s string, least, most int) (int, string, bool) {
-	n, i := 0, 0
-	for i < len(s) && i < most && s[i] >= '0' && s[i] <= '9' {
-		n = n*10 + int(s[i]-'0')
-		i++
-	}
-	return n, s[i:], i >= least
-}
-
-func parseDate(s string) (int64, string, bool) {
-	neg := strings.HasPrefix(s, "-")
-	s = strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+")
-	y, s, ok := digits(s, 1, 7)
-	if !ok || !strings.HasPrefix(s, "-") {
-		return 0, s, false
-	}
-	m, s, ok := digits(s[1:], 1, 2)
-	if !ok || !strings.HasPrefix(s, "-") {
-		return 0, s, false
-	}
-	d, s, ok := digits(s[1:], 1, 2)
-	if !ok {
-		return 0, s, false
-	}
-	if neg {
-		y = -y
-	}
-	x := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
-	if x.Year() != y || int(x.Month()) != m || x.Day() != d {
-		return 0, s, false
-	}
-	return FloorDiv(x.Unix(), 86400), s, true
-}
-
-func parseClock(s string) (int64, string, bool) {
-	h, s, ok := digits(s, 1, 2)
-	if !ok || h > 23 || !strings.HasPrefix(s, ":") {
-		return 0, s, false
-	}
-	m, s, ok := digits(s[1:], 1, 2)
-	if !ok || m > 59 {
-		return 0, s, false
-	}
-	ns := int64(h*60+m) * 60e9
-	if !strings.HasPrefix(s, ":") {
-		return ns, s, true
-	}
-	sec, s, ok := digits(s[1:], 1, 2)
-	if !ok || sec > 59 {
-		return 0, s, false
-	}
-	ns += int64(sec) * 1e9
-	if strings.HasPrefix(s, ".") {
-		rest := s[1:]
-		unit := int64(1e8)
-		for rest != "" && rest[0] >= '0' && rest[0] <= '9' {
-			ns += int64(rest[0]-'0') * unit
-			unit /= 10
-			rest = rest[1:]
-		}
-		s = rest
-	}
-	return ns, s, true
-}
-
-func parseInstant(s string) (Instant, error) {
-	days, rest, ok := parseDate(s)
-	if !ok {
-		return Instant{}, errors.New("no date")
-	}
-	var ns int64
-	if rest != "" {
-		if rest[0] != ' ' && rest[0] != 'T' {
-			return Instant{}, errors.New("no time")
-		}
-		if ns, rest, ok = parseClock(strings.TrimSpace(rest[1:])); !ok {
-			return Instant{}, errors.New("no time")
-		}
-	}
-	if rest != "" && rest != "Z" {
-		return Instant{}, errors.New("more text")
-	}
-	return Instant{Millis: days*86400000 + ns/1e6, Nanos: int32(ns % 1e6)}, nil
+	v := decimal128.FromBigInt(n)
+	return v, v.FitsInPrecision(int32(precision)), nil
 }
