@@ -2,7 +2,6 @@ package binrow
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -11,12 +10,35 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// column is an Arrow array bound to the field of a row. Exactly one of the slices is set, by the
-// type of the array; none of them means that values are taken one by one as Datums.
+// shape is how the values of a column are read and written.
+type shape uint8
+
+const (
+	shapeI64 shape = iota
+	shapeI32
+	shapeDate
+	shapeTime
+	shapeI16
+	shapeI8
+	shapeF64
+	shapeF32
+	shapeDecimal
+	shapeTimestamp
+	lastWord = shapeTimestamp // up to here values always fit into their word
+
+	shapeString shape = iota - 1
+	shapeBytes
+	shapeWideDecimal
+	shapeWideTimestamp
+	shapeDatum // values are taken one by one
+)
+
+// column is an Arrow array bound to the field of a row. Its shape says which of the slices is set.
 type column struct {
 	typ   *types.Type
 	arr   arrow.Array
 	nulls bool // whether there are any
+	shape shape
 
 	i8   []int8
 	i16  []int16
@@ -34,65 +56,69 @@ type column struct {
 }
 
 func bind(arr arrow.Array, t *types.Type) column {
-	c := column{typ: t, arr: arr, nulls: arr.NullN() > 0}
+	c := column{typ: t, arr: arr, nulls: arr.NullN() > 0, shape: shapeDatum}
 	switch a := arr.(type) {
 	case *array.Int8:
-		c.i8 = a.Int8Values()
+		c.i8, c.shape = a.Int8Values(), shapeI8
 	case *array.Int16:
-		c.i16 = a.Int16Values()
+		c.i16, c.shape = a.Int16Values(), shapeI16
 	case *array.Int32:
-		c.i32 = a.Int32Values()
+		c.i32, c.shape = a.Int32Values(), shapeI32
 	case *array.Int64:
-		c.i64 = a.Int64Values()
+		c.i64, c.shape = a.Int64Values(), shapeI64
 	case *array.Float32:
-		c.f32 = a.Float32Values()
+		c.f32, c.shape = a.Float32Values(), shapeF32
 	case *array.Float64:
-		c.f64 = a.Float64Values()
+		c.f64, c.shape = a.Float64Values(), shapeF64
 	case *array.Decimal128:
-		c.dec = a.Values()
+		c.dec, c.shape = a.Values(), shapeDecimal
+		if wideDecimal(t) {
+			c.shape = shapeWideDecimal
+		}
 	case *array.Date32:
-		c.date = a.Date32Values()
+		c.date, c.shape = a.Date32Values(), shapeDate
 	case *array.Time32:
 		// Seconds cannot come from types.ArrowType; they take the slow way.
 		if a.DataType().(*arrow.Time32Type).Unit == arrow.Millisecond {
-			c.t32 = a.Time32Values()
+			c.t32, c.shape = a.Time32Values(), shapeTime
 		}
 	case *array.Timestamp:
 		c.ts, c.unit = a.TimestampValues(), a.DataType().(*arrow.TimestampType).Unit
+		c.shape = shapeTimestamp
+		if wideTimestamp(t) {
+			c.shape = shapeWideTimestamp
+		}
 	case *array.String:
-		c.str = a
+		c.str, c.shape = a, shapeString
 	case *array.Binary:
-		c.bin = a
+		c.bin, c.shape = a, shapeBytes
 	}
 	return c
 }
 
-// word is the value of a field that always fits into its word. The second result is false if the
-// column is not of this kind. NULLs are not looked at.
-func (c *column) word(row int) (uint64, bool) {
-	switch {
-	case c.i64 != nil:
-		return uint64(c.i64[row]), true
-	case c.i32 != nil:
-		return uint64(uint32(c.i32[row])), true
-	case c.date != nil:
-		return uint64(uint32(c.date[row])), true
-	case c.t32 != nil:
-		return uint64(uint32(c.t32[row])), true
-	case c.i16 != nil:
-		return uint64(uint16(c.i16[row])), true
-	case c.i8 != nil:
-		return uint64(uint8(c.i8[row])), true
-	case c.f64 != nil:
-		return math.Float64bits(c.f64[row]), true
-	case c.f32 != nil:
-		return uint64(math.Float32bits(c.f32[row])), true
-	case c.dec != nil && !wideDecimal(c.typ):
-		return c.dec[row].LowBits(), true
-	case c.ts != nil && !wideTimestamp(c.typ):
-		return uint64(types.InstantOf(int64(c.ts[row]), c.unit).Millis), true
+// word is the value of a field that always fits into its word, up to lastWord. NULLs are not looked at.
+func (c *column) word(row int) uint64 {
+	switch c.shape {
+	case shapeI64:
+		return uint64(c.i64[row])
+	case shapeI32:
+		return uint64(uint32(c.i32[row]))
+	case shapeDate:
+		return uint64(uint32(c.date[row]))
+	case shapeTime:
+		return uint64(uint32(c.t32[row]))
+	case shapeI16:
+		return uint64(uint16(c.i16[row]))
+	case shapeI8:
+		return uint64(uint8(c.i8[row]))
+	case shapeF64:
+		return doubleBits(c.f64[row])
+	case shapeF32:
+		return floatBits(c.f32[row])
+	case shapeDecimal:
+		return c.dec[row].LowBits()
 	}
-	return 0, false
+	return uint64(types.InstantOf(int64(c.ts[row]), c.unit).Millis)
 }
 
 // put writes the value of a row as field i.
@@ -101,18 +127,16 @@ func (c *column) put(w *rowWriter, i, row int) {
 		w.null(i, c.typ)
 		return
 	}
-	if v, ok := c.word(row); ok {
-		w.word(i, v)
-		return
-	}
 	switch {
-	case c.str != nil:
+	case c.shape <= lastWord:
+		w.word(i, c.word(row))
+	case c.shape == shapeString:
 		appendBytes(w, i, c.str.Value(row))
-	case c.bin != nil:
+	case c.shape == shapeBytes:
 		appendBytes(w, i, c.bin.Value(row))
-	case c.dec != nil:
+	case c.shape == shapeWideDecimal:
 		w.decimal(i, c.dec[row])
-	case c.ts != nil:
+	case c.shape == shapeWideTimestamp:
 		w.instant(i, types.InstantOf(int64(c.ts[row]), c.unit))
 	default:
 		v := types.DatumAt(c.arr, row, *c.typ)

@@ -150,12 +150,12 @@ func (w *rowWriter) datum(i int, t *types.Type, v types.Datum) error {
 		}
 	case types.Float:
 		if x, ok := v.(float32); ok {
-			w.word(i, uint64(math.Float32bits(x)))
+			w.word(i, floatBits(x))
 			return nil
 		}
 	case types.Double:
 		if x, ok := v.(float64); ok {
-			w.word(i, math.Float64bits(x))
+			w.word(i, doubleBits(x))
 			return nil
 		}
 	case types.Decimal:
@@ -194,6 +194,21 @@ func (w *rowWriter) integer(i int, t *types.Type, x int64) error {
 	}
 	w.word(i, uint64(x)&(math.MaxUint64>>(64-8*size)))
 	return nil
+}
+
+// All NaNs are the one of Java: others would be another key with another bucket.
+func doubleBits(x float64) uint64 {
+	if x != x {
+		return 0x7ff8000000000000
+	}
+	return math.Float64bits(x)
+}
+
+func floatBits(x float32) uint64 {
+	if x != x {
+		return 0x7fc00000
+	}
+	return uint64(math.Float32bits(x))
 }
 
 // intSize is the number of bytes that a type of whole numbers takes of its word.

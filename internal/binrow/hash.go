@@ -25,9 +25,12 @@ func Hash(b []byte) int32 {
 }
 
 func mixWords(h uint32, b []byte) uint32 {
-	for len(b) >= 4 {
+	for len(b) >= 8 {
+		h = mix64(h, binary.LittleEndian.Uint64(b))
+		b = b[8:]
+	}
+	if len(b) >= 4 {
 		h = mix(h, binary.LittleEndian.Uint32(b))
-		b = b[4:]
 	}
 	return h
 }

@@ -78,33 +78,31 @@ func (h *Hasher) one(c *column, n int, out []int32) ([]int32, bool) {
 	start := len(out)
 	switch {
 	case n == 0:
-	case c.i64 != nil:
+	case c.shape == shapeI64:
 		head := mix64(seed, 0)
 		for _, v := range c.i64 {
 			out = append(out, finish(mix64(head, uint64(v)), 16))
 		}
-	case c.i32 != nil:
+	case c.shape == shapeI32:
 		head := mix64(seed, 0)
 		for _, v := range c.i32 {
 			out = append(out, finish(mix64(head, uint64(uint32(v))), 16))
 		}
-	case c.str != nil:
+	case c.shape == shapeString:
 		buf, offs := c.str.ValueBytes(), c.str.ValueOffsets()
 		for i := range n {
 			out = append(out, hashString(buf[offs[i]-offs[0]:offs[i+1]-offs[0]]))
 		}
-	case c.bin != nil:
+	case c.shape == shapeBytes:
 		for i := range n {
 			out = append(out, hashString(c.bin.Value(i)))
 		}
+	case c.shape > lastWord:
+		return out, false
 	default:
-		if _, ok := c.word(0); !ok {
-			return out, false
-		}
 		head := mix64(seed, 0)
 		for i := range n {
-			v, _ := c.word(i)
-			out = append(out, finish(mix64(head, v), 16))
+			out = append(out, finish(mix64(head, c.word(i)), 16))
 		}
 	}
 	if c.nulls {
