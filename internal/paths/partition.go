@@ -7,8 +7,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/apache/arrow-go/v18/arrow/decimal128"
-
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -38,26 +36,22 @@ func partitionName(t types.Type, v types.Datum, plain bool, blank string) string
 	switch x := v.(type) {
 	case nil:
 		return blank
-	case bool:
-		s = strconv.FormatBool(x)
 	case int64:
-		s = integerName(t, x, plain)
-	case float32, float64:
-		s = types.FormatDatum(t, x)
-	case decimal128.Num:
-		s = x.ToString(int32(t.Scale))
-	case string:
-		s = x
-	case []byte:
-		// With legacy names the reference prints the identity of a Java array, which nobody can
-		// find again.
-		s = strings.ToValidUTF8(string(x), "\uFFFD")
+		if plain {
+			s = types.FormatDatum(t, v)
+		} else {
+			s = strconv.FormatInt(x, 10)
+		}
 	case types.Instant:
 		if plain {
-			s = plainTimestamp(x, t.Precision)
+			s = types.FormatDatum(t, v)
 		} else {
 			s = legacyTimestamp(x)
 		}
+	default:
+		// Of bytes the reference prints, with legacy names, the identity of a Java array, which nobody
+		// can find again: they are text here, too.
+		s = strings.ToValidUTF8(types.FormatDatum(t, v), "\uFFFD")
 	}
 	if isBlank(s) {
 		return blank
@@ -65,54 +59,10 @@ func partitionName(t types.Type, v types.Datum, plain bool, blank string) string
 	return s
 }
 
-func integerName(t types.Type, x int64, plain bool) string {
-	switch {
-	case plain && t.Kind == types.Date:
-		return types.FormatDate(x)
-	case plain && t.Kind == types.Time:
-		return plainTime(x, t.Precision)
-	}
-	return strconv.FormatInt(x, 10)
-}
-
-// plainTime has as many digits of the second as the precision, without zeros at the end but the
-// first one.
-func plainTime(ms int64, precision int) string {
-	ms = (ms%86_400_000 + 86_400_000) % 86_400_000
-	s := fmt.Sprintf("%02d:%02d:%02d", ms/3_600_000, ms/60_000%60, ms/1000%60)
-	if precision == 0 {
-		return s
-	}
-	frac := fmt.Sprintf("%03d", ms%1000)[:min(precision, 3)]
-	for len(frac) > 1 && frac[len(frac)-1] == '0' {
-		frac = frac[:len(frac)-1]
-	}
-	return s + "." + frac
-}
-
-func clock(x types.Instant) time.Time {
-	return time.UnixMilli(x.Millis).UTC().Add(time.Duration(x.Nanos))
-}
-
-// plainTimestamp has at least as many digits of the second as the precision, more where the value
-// has more.
-func plainTimestamp(x types.Instant, precision int) string {
-	d := clock(x)
-	s := fmt.Sprintf("%04d-%02d-%02d %02d:%02d:%02d", d.Year(), d.Month(), d.Day(), d.Hour(), d.Minute(), d.Second())
-	frac := fmt.Sprintf("%09d", d.Nanosecond())
-	for len(frac) > precision && frac[len(frac)-1] == '0' {
-		frac = frac[:len(frac)-1]
-	}
-	if frac != "" {
-		s += "." + frac
-	}
-	return s
-}
-
 // legacyTimestamp is the ISO form that leaves out what is zero at the end: seconds, then groups of
 // three digits of the second.
 func legacyTimestamp(x types.Instant) string {
-	d := clock(x)
+	d := time.UnixMilli(x.Millis).UTC().Add(time.Duration(x.Nanos))
 	var b strings.Builder
 	switch y := d.Year(); {
 	case y > 9999:
