@@ -1,6 +1,7 @@
 package types
 
 import (
+	"encoding/hex"
 	"math"
 	"strconv"
 
@@ -8,10 +9,11 @@ import (
 )
 
 // FormatDatum gives the text of a value of an atomic type, as a cast to STRING does: true; 1.0E10;
-// 1.50; 2024-02-29; 12:34:56.789; 2024-02-29 12:34:56.789. Bytes are taken as UTF-8. NULL is "".
+// 1.50; 2024-02-29; 12:34:56.789; 2024-02-29 12:34:56.789. Bytes are hexadecimal digits, to be read by
+// people: a cast takes them as UTF-8. NULL is "null".
 func FormatDatum(t Type, d Datum) string {
 	if d == nil {
-		return ""
+		return "null"
 	}
 	if s, ok := d.(string); ok {
 		return s
@@ -38,7 +40,7 @@ func appendDatumText(b []byte, t Type, d Datum) []byte {
 	case decimal128.Num:
 		return AppendDecimal(b, v, t.Scale)
 	case []byte:
-		return append(b, v...)
+		return hex.AppendEncode(b, v)
 	case Instant:
 		return AppendTimestamp(b, v, t.Precision)
 	}

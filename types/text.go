@@ -11,11 +11,15 @@ import (
 )
 
 // ParseDatum reads the text of a value of an atomic type as a cast from STRING does, so it reads
-// what FormatDatum writes, and also the forms of JSON rows (2024-02-29T12:34:56Z). CHAR and VARCHAR
-// are taken as they are. An error names text and type; values out of the type's range are errors.
+// what FormatDatum writes but bytes, which are the text's UTF-8, and also the forms of JSON rows
+// (2024-02-29T12:34:56Z). CHAR and VARCHAR are taken as they are; blanks around other values do no
+// harm. An error names text and type; values out of the type's range are errors.
 func ParseDatum(t Type, text string) (Datum, error) {
 	var d Datum
 	var err error
+	if t.Kind < Char || t.Kind > Varbinary {
+		text = strings.TrimSpace(text)
+	}
 	switch t.Kind {
 	case Boolean:
 		d, err = boxed(ParseBool(text))
