@@ -54,6 +54,16 @@ func (r *reader) longSlow() int64 {
 
 // bytes reads bytes or a string; the result is a piece of the data.
 func (r *reader) bytes() []byte {
+	if p := r.p; p < len(r.b) && r.b[p]&0x81 == 0 { // up to 63 bytes
+		if from, to := p+1, p+1+int(r.b[p]>>1); to <= len(r.b) {
+			r.p = to
+			return r.b[from:to:to]
+		}
+	}
+	return r.bytesSlow()
+}
+
+func (r *reader) bytesSlow() []byte {
 	n := r.long()
 	if n < 0 || n > int64(len(r.b)-r.p) {
 		r.fail(errShort)
@@ -138,6 +148,10 @@ func (r *reader) skipValue(t *atype, depth int) {
 func (r *reader) isNull(nullAt int) bool {
 	if nullAt < 0 {
 		return false
+	}
+	if p := r.p; p < len(r.b) && r.b[p]&^2 == 0 { // branch 0 or 1
+		r.p = p + 1
+		return int(r.b[p]>>1) == nullAt
 	}
 	i := r.long()
 	if i != 0 && i != 1 {

@@ -109,8 +109,7 @@ type decoder struct {
 		raw []byte
 		v   []string
 	}
-	scratch DataFile
-	lent    Entry
+	lent Entry
 }
 
 // room makes place for the entries of a block, as far as its size makes the count credible.
@@ -127,15 +126,6 @@ func (d *decoder) room(count int64) {
 	if len(d.files) < n {
 		d.files = make([]DataFile, n)
 	}
-}
-
-func (d *decoder) newFile() *DataFile {
-	if len(d.files) == 0 {
-		d.files = make([]DataFile, 32)
-	}
-	f := &d.files[0]
-	d.files = d.files[1:]
-	return f
 }
 
 // partitions keeps one copy of each partition and what the filter says of it.
@@ -236,19 +226,18 @@ func (d *decoder) entry(prog *program) error {
 	if !wanted {
 		return nil
 	}
+	e.File = &d.files[0]
 	if len(kept) > 0 {
-		d.scratch.Unknown = append(kept, d.scratch.Unknown...)
+		e.File.Unknown = append(kept, e.File.Unknown...)
 	}
-	e.File = &d.scratch
 	if d.f.Entry != nil {
 		d.lent = e // e itself stays on the stack
 		if !d.f.Entry(&d.lent) {
 			d.nums = d.nums[:min(mark, len(d.nums))]
-			return nil
+			return nil // the struct is used for the next entry
 		}
 	}
-	e.File = d.newFile()
-	*e.File = d.scratch
+	d.files = d.files[1:]
 	d.out = append(d.out, e)
 	return nil
 }
@@ -293,18 +282,21 @@ func (r *reader) skipFields(p *program) {
 
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// file reads a `_FILE` into the scratch struct.
+// file reads a `_FILE` into the next free struct.
 func (d *decoder) file(prog *program) {
 	r := &d.r
-	d.scratch = DataFile{DeleteRows: -1, Source: SourceUnknown, FirstRowID: -1}
-	f := &d.scratch
+	if len(d.files) == 0 {
+		d.files = make([]DataFile, 32)
+	}
+	f := &d.files[0]
+	*f = DataFile{DeleteRows: -1, Source: SourceUnknown, FirstRowID: -1}
 	for i := range prog.steps {
 		s := &prog.steps[i]
 		if s.op == opUnknown {
 			f.Unknown = s.unknown.keep(r, f.Unknown, inFile)
 			continue
 		}
-		if r.isNull(int(s.nullAt)) {
+		if s.nullAt >= 0 && r.isNull(int(s.nullAt)) {
 			continue
 		}
 		switch s.op {
@@ -421,6 +413,13 @@ func (d *decoder) counts(elemAt int) []int64 {
 	from := len(d.nums)
 	for ; n > 0 && r.err == nil; n = r.blockLen() {
 		for ; n > 0 && r.err == nil; n-- {
+			// Nearly all are small and not null: two bytes.
+			if p := r.p; elemAt == 0 && p+1 < len(r.b) && r.b[p] == 2 && r.b[p+1] < 0x80 {
+				c := r.b[p+1]
+				d.nums = append(d.nums, int64(c>>1)^-int64(c&1))
+				r.p = p + 2
+				continue
+			}
 			v := int64(-1)
 			if !r.isNull(elemAt) {
 				v = r.long()

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -134,7 +135,8 @@ func (s *Store) ReadIndex(ctx context.Context, name string) ([]IndexEntry, error
 	return read(ctx, s, name, DecodeIndex, 256)
 }
 
-// Read reads a manifest. The filter may be nil. The files of the result are shared: do not change them.
+// Read reads a manifest. The filter may be nil. The result is shared, the slice and the files: do not
+// change them.
 func (s *Store) Read(ctx context.Context, m *Meta, f *Filter) ([]Entry, error) {
 	path := s.Path(m.Name)
 	if f != nil && f.Manifest != nil && !f.Manifest(m) {
@@ -188,7 +190,8 @@ func (f *Filter) apply(entries []Entry) []Entry {
 }
 
 // ReadAll reads several manifests, some at the same time, and joins their entries in the order of the
-// manifests. The filter's functions are called by several goroutines.
+// manifests. The filter's functions are called by several goroutines. The slice is the caller's, the
+// files are shared.
 func (s *Store) ReadAll(ctx context.Context, metas []Meta, f *Filter) ([]Entry, error) {
 	parts := make([][]Entry, len(metas))
 	g, gctx := errgroup.WithContext(ctx)
@@ -245,7 +248,7 @@ func (s *Store) WriteList(ctx context.Context, metas []Meta) (string, int64, err
 	if err != nil {
 		return "", 0, err
 	}
-	name := s.newName("manifest-list-")
+	name := s.newName(paths.ManifestListPrefix)
 	if err := s.writeFile(ctx, name, data); err != nil {
 		return "", 0, err
 	}
@@ -259,7 +262,7 @@ func (s *Store) WriteIndex(ctx context.Context, entries []IndexEntry) (string, e
 	if err != nil {
 		return "", err
 	}
-	name := s.newName("index-manifest-")
+	name := s.newName(paths.IndexManifestPrefix)
 	if err := s.writeFile(ctx, name, data); err != nil {
 		return "", err
 	}
@@ -291,7 +294,7 @@ func (s *Store) Write(ctx context.Context, entries []Entry) ([]Meta, error) {
 		if err != nil {
 			return metas, err
 		}
-		m.Name, m.Size = s.newName("manifest-"), int64(len(data))
+		m.Name, m.Size = s.newName(paths.ManifestPrefix), int64(len(data))
 		metas = append(metas, m)
 		if err := s.writeFile(ctx, m.Name, data); err != nil {
 			return metas, err
@@ -307,12 +310,12 @@ func (s *Store) Delete(ctx context.Context, names ...string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	paths := make([]string, len(names))
+	files := make([]string, len(names))
 	for i, n := range names {
-		paths[i] = s.Path(n)
+		files[i] = s.Path(n)
 	}
-	s.c.Cache.Drop(paths...)
-	if err := s.c.FS.Delete(ctx, paths...); err != nil {
+	s.c.Cache.Drop(files...)
+	if err := s.c.FS.Delete(ctx, files...); err != nil {
 		return fmt.Errorf("manifest: delete: %w", err)
 	}
 	return nil
