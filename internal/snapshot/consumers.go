@@ -7,18 +7,18 @@ import (
 	"io/fs"
 	"math"
 	"strconv"
+
+	"github.com/tarnlake/tarn/internal/paths"
 )
 
 const (
-	consumerDir     = "/consumer"
-	consumerPrefix  = "consumer-"
-	changelogDir    = "/changelog"
-	changelogPrefix = "changelog-"
+	consumerDir  = "/consumer"
+	changelogDir = "/changelog"
 )
 
 // ConsumerPath is the file of a consumer.
 func (s *Store) ConsumerPath(name string) string {
-	return s.root + consumerDir + "/" + consumerPrefix + name
+	return s.root + consumerDir + "/" + paths.ConsumerPrefix + name
 }
 
 func decodeConsumer(data []byte) (int64, error) {
@@ -43,8 +43,8 @@ func (s *Store) Consumer(ctx context.Context, name string) (int64, error) {
 
 // PutConsumer notes which snapshot a consumer reads next; that one and later ones do not expire.
 func (s *Store) PutConsumer(ctx context.Context, name string, next int64) error {
-	if err := checkName("consumer", name); err != nil {
-		return err
+	if err := paths.CheckConsumer(name); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
 	}
 	data := strconv.AppendInt([]byte("{\n  \"nextSnapshot\" : "), next, 10)
 	if err := s.fs.Put(ctx, s.ConsumerPath(name), append(data, "\n}"...)); err != nil {
@@ -67,7 +67,7 @@ func (s *Store) DeleteConsumer(ctx context.Context, name string) error {
 // Consumers reads all consumers: the next snapshot by name. One that cannot be read is an error, so
 // that nothing it may need is deleted.
 func (s *Store) Consumers(ctx context.Context) (map[string]int64, error) {
-	names, err := s.names(ctx, s.root+consumerDir, consumerPrefix)
+	names, err := s.names(ctx, s.root+consumerDir, paths.ConsumerPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *Store) MinNext(ctx context.Context) (int64, error) {
 
 // ChangelogPath is the file of a changelog that outlived its snapshot.
 func (s *Store) ChangelogPath(id int64) string {
-	return s.root + changelogDir + "/" + changelogPrefix + strconv.FormatInt(id, 10)
+	return s.root + changelogDir + "/" + paths.ChangelogMetaPrefix + strconv.FormatInt(id, 10)
 }
 
 // Changelog reads what is left of a snapshot whose changelog is kept longer.
@@ -107,7 +107,7 @@ func (s *Store) Changelog(ctx context.Context, id int64) (*Snapshot, error) {
 
 // Changelogs lists the long-lived changelogs, in order.
 func (s *Store) Changelogs(ctx context.Context) ([]int64, error) {
-	return listIDs(ctx, s.fs, s.root+changelogDir, changelogPrefix)
+	return listIDs(ctx, s.fs, s.root+changelogDir, paths.ChangelogMetaPrefix)
 }
 
 // PutChangelog keeps a changelog beyond its snapshot, and hints to it.
@@ -115,7 +115,7 @@ func (s *Store) PutChangelog(ctx context.Context, c *Snapshot) error {
 	if err := s.fs.Put(ctx, s.ChangelogPath(c.ID), Encode(c, c.Written)); err != nil {
 		return fmt.Errorf("snapshot: changelog %d: %w", c.ID, err)
 	}
-	return putHint(ctx, s.fs, s.root+changelogDir+"/"+latestHint, c.ID)
+	return putHint(ctx, s.fs, s.root+changelogDir+"/"+paths.Latest, c.ID)
 }
 
 // ChangelogOrSnapshot reads a snapshot, or its changelog if only that is left.

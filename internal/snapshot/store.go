@@ -12,18 +12,13 @@ import (
 	"time"
 
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/paths"
 )
 
-// Names on disk, below the folder of a branch.
-const (
-	snapshotDir    = "/snapshot"
-	snapshotPrefix = "snapshot-"
-	latestHint     = "LATEST"
-	earliestHint   = "EARLIEST"
-	branchPrefix   = "branch-"
-	// MainBranch is the branch whose files lie in the table's own folder.
-	MainBranch = "main"
-)
+const snapshotDir = "/snapshot"
+
+// MainBranch is the branch whose files lie in the table's own folder.
+const MainBranch = paths.MainBranch
 
 // Store finds and reads the snapshots of one branch of a table, and its tags, consumers and long-lived
 // changelogs. It keeps no state: everything may change at any time by the hand of others. It is safe
@@ -38,11 +33,9 @@ type Store struct {
 // NewStore makes a Store of a branch, "" or "main" for the main one.
 func NewStore(fsys fileio.FS, tablePath, branch string) *Store {
 	s := &Store{fs: fsys, table: strings.TrimSuffix(tablePath, "/"), branch: branch}
-	s.root = s.table
-	if branch == "" || branch == MainBranch {
+	s.root = paths.BranchDir(s.table, branch)
+	if s.root == s.table {
 		s.branch = MainBranch
-	} else {
-		s.root = s.table + "/branch/" + branchPrefix + branch
 	}
 	return s
 }
@@ -55,7 +48,7 @@ func (s *Store) BranchName() string { return s.branch }
 
 // Path is the file of a snapshot.
 func (s *Store) Path(id int64) string {
-	return s.root + snapshotDir + "/" + snapshotPrefix + strconv.FormatInt(id, 10)
+	return s.root + snapshotDir + "/" + paths.SnapshotPrefix + strconv.FormatInt(id, 10)
 }
 
 // Dir is the folder of the snapshots.
@@ -178,7 +171,7 @@ func (s *Store) At(ctx context.Context, id int64) (*Snapshot, error) {
 // hidden is the EARLIEST hint if its snapshot is there: what is older is about to expire, its files may
 // be gone already.
 func (s *Store) hidden(ctx context.Context) (int64, error) {
-	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+earliestHint)
+	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
 	if err != nil || hint == 0 {
 		return 0, err
 	}
@@ -218,7 +211,7 @@ func (s *Store) List(ctx context.Context) ([]int64, error) {
 
 // All is List with the expiring snapshots.
 func (s *Store) All(ctx context.Context) ([]int64, error) {
-	return listIDs(ctx, s.fs, s.Dir(), snapshotPrefix)
+	return listIDs(ctx, s.fs, s.Dir(), paths.SnapshotPrefix)
 }
 
 func listIDs(ctx context.Context, fsys fileio.FS, dir, prefix string) ([]int64, error) {
@@ -269,7 +262,7 @@ func readHint(ctx context.Context, fsys fileio.FS, path string) (int64, error) {
 
 // LatestID is the number of the newest snapshot, 0 if there is none.
 func (s *Store) LatestID(ctx context.Context) (int64, error) {
-	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+latestHint)
+	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Latest)
 	if err != nil {
 		return 0, err
 	}
@@ -320,7 +313,7 @@ func (s *Store) Latest(ctx context.Context) (*Snapshot, error) {
 
 // EarliestID is the number of the oldest snapshot, 0 if there is none.
 func (s *Store) EarliestID(ctx context.Context) (int64, error) {
-	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+earliestHint)
+	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
 	if err != nil {
 		return 0, err
 	}
@@ -364,12 +357,12 @@ func (s *Store) Earliest(ctx context.Context) (*Snapshot, error) {
 
 // HintLatest writes the LATEST hint. An error is no reason to fail a commit.
 func (s *Store) HintLatest(ctx context.Context, id int64) error {
-	return putHint(ctx, s.fs, s.Dir()+"/"+latestHint, id)
+	return putHint(ctx, s.fs, s.Dir()+"/"+paths.Latest, id)
 }
 
 // HintEarliest writes the EARLIEST hint.
 func (s *Store) HintEarliest(ctx context.Context, id int64) error {
-	return putHint(ctx, s.fs, s.Dir()+"/"+earliestHint, id)
+	return putHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest, id)
 }
 
 func putHint(ctx context.Context, fsys fileio.FS, path string, id int64) error {
@@ -381,11 +374,11 @@ func putHint(ctx context.Context, fsys fileio.FS, path string, id int64) error {
 
 // Delete removes snapshot files.
 func (s *Store) Delete(ctx context.Context, ids ...int64) error {
-	paths := make([]string, len(ids))
+	files := make([]string, len(ids))
 	for i, id := range ids {
-		paths[i] = s.Path(id)
+		files[i] = s.Path(id)
 	}
-	if err := s.fs.Delete(ctx, paths...); err != nil {
+	if err := s.fs.Delete(ctx, files...); err != nil {
 		return fmt.Errorf("snapshot: delete: %w", err)
 	}
 	return nil
@@ -400,7 +393,7 @@ func (s *Store) Branches(ctx context.Context) ([]string, error) {
 			return nil, fmt.Errorf("snapshot: list %s: %w", dir, err)
 		}
 		name := info.Path[strings.LastIndexByte(info.Path, '/')+1:]
-		if b, ok := strings.CutPrefix(name, branchPrefix); ok && info.IsDir {
+		if b, ok := strings.CutPrefix(name, paths.BranchPrefix); ok && info.IsDir {
 			out = append(out, b)
 		}
 	}

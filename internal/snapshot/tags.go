@@ -13,12 +13,10 @@ import (
 	"time"
 
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/paths"
 )
 
-const (
-	tagDir    = "/tag"
-	tagPrefix = "tag-"
-)
+const tagDir = "/tag"
 
 // Tag is a snapshot that was given a name, and so is kept when it expires.
 type Tag struct {
@@ -31,8 +29,9 @@ type Tag struct {
 }
 
 // TagPath is the file of a tag.
-func (s *Store) TagPath(name string) string { return s.root + tagDir + "/" + tagPrefix + name }
+func (s *Store) TagPath(name string) string { return s.root + tagDir + "/" + paths.TagPrefix + name }
 
+// checkName keeps names within their folder. What is there already may have any other name.
 func checkName(what, name string) error {
 	if strings.TrimSpace(name) == "" || strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
 		return fmt.Errorf("snapshot: %q is no name for a %s", name, what)
@@ -125,7 +124,7 @@ func (s *Store) Tag(ctx context.Context, name string) (*Tag, error) {
 
 // TagNames lists the names of all tags.
 func (s *Store) TagNames(ctx context.Context) ([]string, error) {
-	return s.names(ctx, s.root+tagDir, tagPrefix)
+	return s.names(ctx, s.root+tagDir, paths.TagPrefix)
 }
 
 func (s *Store) names(ctx context.Context, dir, prefix string) ([]string, error) {
@@ -167,8 +166,8 @@ func (s *Store) Tags(ctx context.Context) ([]*Tag, error) {
 // CreateTag gives a snapshot a name. The error is fs.ErrExist if the name is taken. A time to live of
 // zero means that the tag stays; now is the wall clock of the table's zone.
 func (s *Store) CreateTag(ctx context.Context, name string, snap *Snapshot, retained time.Duration, now time.Time, v manifest.Version) error {
-	if err := checkName("tag", name); err != nil {
-		return err
+	if err := paths.CheckTag(name); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
 	}
 	data := encodeTag(&Tag{Name: name, Snapshot: snap, Created: now, Retained: retained}, v)
 	err := s.fs.PutIfAbsent(ctx, s.TagPath(name), data)
@@ -197,8 +196,8 @@ func (s *Store) RemoveTag(ctx context.Context, name string) error {
 
 // RenameTag gives a tag another name. The error is fs.ErrExist if it is taken.
 func (s *Store) RenameTag(ctx context.Context, from, to string) error {
-	if err := checkName("tag", to); err != nil {
-		return err
+	if err := paths.CheckTag(to); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
 	}
 	if err := s.fs.Rename(ctx, s.TagPath(from), s.TagPath(to)); err != nil {
 		return fmt.Errorf("snapshot: rename tag %q to %q: %w", from, to, err)
