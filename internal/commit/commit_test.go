@@ -280,6 +280,39 @@ func TestUndecided(t *testing.T) {
 	e.wantFiles(ctx, "f0@0 f1@0 f2@0 f3@0")
 }
 
+func TestLookup(t *testing.T) {
+	ctx := t.Context()
+	e := memEnv(t)
+	c := e.committer()
+	for i := range 4 {
+		mustCommit(t, c, id("u", int64(i)), Options{}, e.add(fmt.Sprint("f", i), 1, 2))
+	}
+	c = e.committer()
+	for _, x := range []struct {
+		user       string
+		number     int64
+		kind       snapshot.CommitKind
+		base, want int64
+	}{
+		{"u", 2, snapshot.Append, 0, 3}, {"u", 2, snapshot.Append, 2, 3}, {"u", 2, snapshot.Append, 3, 0},
+		{"u", 2, snapshot.Compact, 0, 0}, {"v", 2, snapshot.Append, 0, 0}, {"u", 9, snapshot.Append, 0, 0},
+	} {
+		s, err := c.Lookup(ctx, x.user, x.number, x.kind, x.base)
+		if err != nil || (s == nil) != (x.want == 0) || s != nil && s.ID != x.want {
+			t.Errorf("%+v: %v, %v", x, s, err)
+		}
+	}
+	if err := e.c.Snapshots.Delete(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.committer().Lookup(ctx, "u", 9, snapshot.Append, 1); !errors.Is(err, ErrUndecided) {
+		t.Errorf("error %v", err)
+	}
+	if v, err := c.Version(ctx); v != manifest.Latest || err != nil {
+		t.Errorf("version %s, %v", v, err)
+	}
+}
+
 // TestHintFails: a hint that cannot be written is no reason to fail (B042).
 func TestHintFails(t *testing.T) {
 	f := fileio.NewFault(fileio.NewMem(fileio.MemOptions{}))

@@ -5,6 +5,7 @@ package commit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -163,6 +164,30 @@ func New(table string, c Config) *Committer {
 		c.Pause = pause
 	}
 	return &Committer{c: c, table: table, strict: c.StrictFrom, marks: map[int64]mark{}}
+}
+
+// Version is the version of the format that the table is written at. Writers must not use what it does
+// not know, or they raise it.
+func (c *Committer) Version(ctx context.Context) (manifest.Version, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.refresh(ctx)
+	return c.b.v, err
+}
+
+// Lookup finds the snapshot of a commit among those after base (zero: all that there are), nil if it was
+// not done. The error is ErrUndecided if a snapshot that could tell has expired.
+func (c *Committer) Lookup(ctx context.Context, user string, number int64, kind snapshot.CommitKind, base int64) (*snapshot.Snapshot, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	s, err := c.done(ctx, mark{user, number, kind}, base)
+	if errors.Is(err, errHole) {
+		return nil, fmt.Errorf("commit: %s: %w: of the snapshots after %d, up to %d, some have expired", c.table, ErrUndecided, base, c.b.id())
+	}
+	return s, err
 }
 
 func pause(ctx context.Context, d time.Duration) error {
