@@ -5,6 +5,7 @@ import (
 	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,6 +80,15 @@ func TestWithoutLinks(t *testing.T) {
 			t.Errorf("exclusive create %d: %v, want %v", i, err, want)
 		}
 	}
+	for i, want := range []error{nil, iofs.ErrExist} {
+		if err := l.linkNamed(name+"0", []byte{byte(i)}); !errors.Is(err, want) {
+			t.Errorf("hidden file, %d: %v, want %v", i, err, want)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("in the folder: %v, %v", entries, err)
+	}
 	temp, err := l.writeTemp(name, []byte("other"))
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +101,24 @@ func TestWithoutLinks(t *testing.T) {
 	}
 	if data, err := os.ReadFile(name); err != nil || len(data) != 1 || data[0] != 0 {
 		t.Errorf("the file holds %q, %v", data, err)
+	}
+}
+
+func BenchmarkPutIfAbsent(b *testing.B) {
+	l := NewLocal(LocalOptions{})
+	data := make([]byte, 1000)
+	for _, c := range []struct {
+		name string
+		put  func(string, []byte) error
+	}{{"unnamed", l.linkUnnamed}, {"named", l.linkNamed}} {
+		b.Run(c.name, func(b *testing.B) {
+			dir := b.TempDir()
+			for i := 0; b.Loop(); i++ {
+				if err := c.put(dir+"/snapshot-"+strconv.Itoa(i), data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

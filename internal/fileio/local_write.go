@@ -110,8 +110,8 @@ func (l *Local) Put(ctx context.Context, path string, data []byte) error {
 	return l.syncDirs(filepath.Dir(path))
 }
 
-// PutIfAbsent implements FS: a hidden file is written, flushed and then linked to its name, which
-// the system does for one caller only.
+// PutIfAbsent implements FS: a file without a name, or where there is no such thing a hidden one, is
+// written, flushed and then linked to its name, which the system does for one caller only.
 func (l *Local) PutIfAbsent(ctx context.Context, path string, data []byte) error {
 	if err := ctx.Err(); err != nil {
 		return osError("create", path, err)
@@ -119,12 +119,10 @@ func (l *Local) PutIfAbsent(ctx context.Context, path string, data []byte) error
 	if _, err := os.Lstat(path); err == nil { // spares the flush
 		return Exist("create", path)
 	}
-	temp, err := l.writeTemp(path, data)
-	if err != nil {
-		return err
+	err := l.linkUnnamed(path, data)
+	if linkUnsupported(err) || errors.Is(err, iofs.ErrNotExist) {
+		err = l.linkNamed(path, data)
 	}
-	err = claim(temp, path)
-	os.Remove(temp) // gone already if it was renamed
 	if linkUnsupported(err) {
 		err = l.putExclusive(path, data)
 	}
@@ -135,6 +133,17 @@ func (l *Local) PutIfAbsent(ctx context.Context, path string, data []byte) error
 		return osError("create", path, err)
 	}
 	return l.syncDirs(filepath.Dir(path))
+}
+
+// linkNamed writes a hidden file and gives it the name path if that is free.
+func (l *Local) linkNamed(path string, data []byte) error {
+	temp, err := l.writeTemp(path, data)
+	if err != nil {
+		return err
+	}
+	err = claim(temp, path)
+	os.Remove(temp) // gone already if it was renamed
+	return err
 }
 
 // claim gives temp the name path if that is free: by a link, or where there are none (FAT, some
@@ -188,12 +197,18 @@ func (l *Local) writeTemp(path string, data []byte) (string, error) {
 
 // fill writes data to f, flushes if the option Sync is set, and closes f.
 func (l *Local) fill(f *os.File, data []byte) error {
+	err := l.flush(f, data)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// flush is fill without the closing.
+func (l *Local) flush(f *os.File, data []byte) error {
 	_, err := f.Write(data)
 	if err == nil && l.sync {
 		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
 	}
 	return err
 }

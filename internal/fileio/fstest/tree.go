@@ -107,6 +107,23 @@ func testDelete(t *testing.T, e env) {
 	e.wantExists("single", false)
 	e.wantContent("dd/x", "x")
 	e.wantList("d")
+
+	// Many at once, folders among them, and names that begin like others.
+	var paths []string
+	for i := range 30 {
+		rel := fmt.Sprintf("m/f%d", i)
+		if i%10 == 0 {
+			e.put(rel+"/inner/x", "x")
+		} else {
+			e.put(rel, "x")
+		}
+		if i != 2 {
+			paths = append(paths, e.path(rel))
+		}
+	}
+	e.put("m/g", "kept")
+	e.must(e.fs.Delete(e.ctx, paths...))
+	e.wantList("m", "f2", "g")
 }
 
 func testReadAt(t *testing.T, e env) {

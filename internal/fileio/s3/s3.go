@@ -64,9 +64,6 @@ func (l location) dir() string {
 	return l.key + "/"
 }
 
-// at is the path of another key of the same bucket.
-func (l location) at(key string) string { return l.scheme + l.bucket + "/" + key }
-
 func parse(op, p string) (location, error) {
 	for _, scheme := range []string{"s3://", "s3a://"} {
 		if rest, ok := strings.CutPrefix(p, scheme); ok {

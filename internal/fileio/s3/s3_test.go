@@ -279,6 +279,18 @@ func testRequests(t *testing.T, srv *s3test.Server) {
 		t.Fatal(err)
 	}
 	want("near ranges", "GET")
+	var many []string
+	for i := range 50 {
+		many = append(many, fmt.Sprintf("%s/d/data-%d", root, i))
+		if err := fs.Put(ctx, many[i], nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log = nil
+	if err := fs.Delete(ctx, many...); err != nil {
+		t.Fatal(err)
+	}
+	want("50 files of a folder deleted", "GET", "POST")
 }
 
 // Abort leaves no parts that would be paid for.

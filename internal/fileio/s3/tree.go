@@ -6,6 +6,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
@@ -89,29 +90,34 @@ func (s *FS) below(ctx context.Context, l location) ([]minio.ObjectInfo, error) 
 
 // Delete implements FS. Objects are deleted in batches; folders are listed first.
 func (s *FS) Delete(ctx context.Context, paths ...string) error {
-	if len(paths) == 0 {
-		return nil
+	if err := ctx.Err(); err != nil && len(paths) > 0 {
+		return wrap("delete", paths[0], err)
 	}
-	buckets := map[string][]minio.ObjectInfo{}
-	folders := make([][]minio.ObjectInfo, len(paths))
 	locations := make([]location, len(paths))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
 	for i, p := range paths {
 		l, err := parse("delete", p)
 		if err != nil {
 			return err
 		}
 		locations[i] = l
+	}
+	folders, err := s.maybeFolders(ctx, locations)
+	if err != nil {
+		return err
+	}
+	below := make([][]minio.ObjectInfo, len(folders))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i, l := range folders {
 		g.Go(func() error {
 			for o, err := range s.keys(gctx, l.bucket, l.dir(), true, 0) {
 				if isNotFound(err) {
 					return nil // not even the bucket is there
 				}
 				if err != nil {
-					return wrap("delete", p, err)
+					return wrap("delete", l.path, err)
 				}
-				folders[i] = append(folders[i], o)
+				below[i] = append(below[i], o)
 			}
 			return nil
 		})
@@ -119,11 +125,14 @@ func (s *FS) Delete(ctx context.Context, paths ...string) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	for i, l := range locations {
+	buckets := map[string][]minio.ObjectInfo{}
+	for _, l := range locations {
 		if l.key != "" {
 			buckets[l.bucket] = append(buckets[l.bucket], minio.ObjectInfo{Key: l.key})
 		}
-		buckets[l.bucket] = append(buckets[l.bucket], folders[i]...)
+	}
+	for i, l := range folders {
+		buckets[l.bucket] = append(buckets[l.bucket], below[i]...)
 	}
 	for bucket, objects := range buckets {
 		if err := s.remove(ctx, bucket, objects); err != nil {
@@ -131,6 +140,62 @@ func (s *FS) Delete(ctx context.Context, paths ...string) error {
 		}
 	}
 	return nil
+}
+
+// maybeFolders gives those locations below which there may be something. A path does not tell whether
+// it is a file or a folder, and to ask for each costs a request. Of many files in one folder, as expiry
+// deletes them, a listing of what is beside them tells at once.
+func (s *FS) maybeFolders(ctx context.Context, all []location) ([]location, error) {
+	const few = 4 // below this each one is asked for
+	type parent struct{ bucket, dir string }
+	groups := map[parent][]location{}
+	for _, l := range all {
+		k := parent{l.bucket, l.key[:strings.LastIndexByte(l.key, '/')+1]}
+		groups[k] = append(groups[k], l)
+	}
+	var out []location
+	for k, group := range groups {
+		if len(group) < few {
+			out = append(out, group...)
+			continue
+		}
+		dirs := map[string]bool{}
+		left := 1000 * len(group) / 2 // entries that may be looked at: pages cost requests, too
+		for o, err := range s.keys(ctx, k.bucket, k.dir+commonStart(group, len(k.dir)), false, 0) {
+			if isNotFound(err) {
+				break
+			}
+			if err != nil {
+				return nil, wrap("delete", group[0].path, err)
+			}
+			if key, ok := strings.CutSuffix(o.Key, "/"); ok {
+				dirs[key] = true
+			}
+			if left--; left == 0 {
+				break
+			}
+		}
+		for _, l := range group {
+			if left == 0 || dirs[l.key] {
+				out = append(out, l)
+			}
+		}
+	}
+	return out, nil
+}
+
+// commonStart is what the keys have in common behind skip bytes.
+func commonStart(group []location, skip int) string {
+	start := group[0].key[skip:]
+	for _, l := range group[1:] {
+		for !strings.HasPrefix(l.key[skip:], start) {
+			start = start[:len(start)-1]
+		}
+	}
+	for !utf8.ValidString(start) {
+		start = start[:len(start)-1]
+	}
+	return start
 }
 
 // remove deletes objects; those that are gone are no error.
