@@ -17,6 +17,9 @@ import (
 // ErrUnsorted is the error of a run that is not in key order.
 var ErrUnsorted = errors.New("rows are not in key order")
 
+// stepRows is about the number of rows that are merged in one step: so many stay in the cache.
+const stepRows = 3000
+
 // Run is a sorted run: batches whose keys ascend.
 type Run struct {
 	Name string // for errors
@@ -58,11 +61,13 @@ func (g *Groups) Group(i int) []batch.Ref {
 type Merger struct {
 	layout  Layout
 	target  int
+	rows    int       // of a step, about
 	cursors []*cursor // of runs not yet at their end, in the order of runs
 	pending []*cursor // not yet opened, by Low, largest first
 	window  []source
 	recs    []arrow.RecordBatch // of window
 
+	ends       []int // of cursors, in a step
 	pairs      []pair
 	radix      radix
 	out        Groups
@@ -101,7 +106,7 @@ func NewMerger(runs []Run, layout Layout, target int) *Merger {
 	if target <= 0 {
 		target = 8192
 	}
-	m := &Merger{layout: layout, target: target}
+	m := &Merger{layout: layout, target: target, rows: stepRows}
 	for i, r := range runs {
 		m.pending = append(m.pending, &cursor{run: i, def: r})
 	}
@@ -211,31 +216,45 @@ func (m *Merger) step(ctx context.Context) (more bool, err error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	var only *cursor
-	active, total := 0, 0
-	m.pairs = m.pairs[:0]
-	ends := make([]int, len(m.cursors))
-	for i, c := range m.cursors {
-		ends[i] = c.keys.after(c.pos, pivot)
-		if n := ends[i] - c.pos; n > 0 {
-			only = c
-			active++
-			total += n
-		}
+	active, total, most := m.reach(pivot)
+	if total > m.rows && active > 1 {
+		// A smaller step stays in the cache. It takes at least one row of the run with the most.
+		n := m.ends[most] - m.cursors[most].pos
+		pivot = m.cursors[most].keys.At(m.cursors[most].pos + (n-1)*m.rows/total)
+		active, total, most = m.reach(pivot)
 	}
+	m.pairs = m.pairs[:0]
 	if active == 1 {
-		m.pass(only, ends[slices.Index(m.cursors, only)])
+		m.pass(m.cursors[most], m.ends[most])
 		return true, nil
 	}
 	if cap(m.pairs) < total {
 		m.pairs = make([]pair, 0, total+total/4)
 	}
 	if m.layout.Encoder.word {
-		m.mergeWords(ends, pivot)
+		m.mergeWords(m.ends, pivot)
 	} else {
-		m.mergeBytes(ends, pivot)
+		m.mergeBytes(m.ends, pivot)
 	}
 	return true, nil
+}
+
+// reach finds how far each run goes up to a key: how many runs have rows there, how many rows, and
+// which run has the most.
+func (m *Merger) reach(pivot Key) (active, total, most int) {
+	m.ends = m.ends[:0]
+	for i, c := range m.cursors {
+		end := c.keys.after(c.pos, pivot)
+		m.ends = append(m.ends, end)
+		if n := end - c.pos; n > 0 {
+			active++
+			total += n
+			if n >= m.ends[most]-m.cursors[most].pos {
+				most = i
+			}
+		}
+	}
+	return active, total, most
 }
 
 // advance loads batches so that each open run has rows and gives the key up to which all is there.

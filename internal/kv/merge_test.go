@@ -174,6 +174,7 @@ func TestMergeAgainstSorting(t *testing.T) {
 			return 0
 		})
 		m := NewMerger(runs, layout, rapid.SampledFrom([]int{1, 5, 8192}).Draw(t, "target"))
+		m.rows = rapid.SampledFrom([]int{1, 5, stepRows}).Draw(t, "step")
 		at := 0
 		for {
 			g, err := m.Next(context.Background())
