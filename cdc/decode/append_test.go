@@ -171,6 +171,11 @@ func TestAppendTo(t *testing.T) {
 		{"ARRAY<STRING>", `"5"`, set, `["a","c"]`},
 		{"ARRAY<STRING>", `"0"`, set, `[]`},
 		{"ARRAY<STRING>", `"a,b"`, set, `["a","b"]`},
+		{"STRING", `{"x":1.0,"y":1.0,"wkb":"AQEAAAAAAAAAAADwPwAAAAAAAPA/","srid":null}`, enc(decode.Geometry), `{"coordinates":[1,1],"type":"Point","srid":0}`},
+		{"STRING", `{"wkb":"AQIAAAADAAAAAAAAAAAACEAAAAAAAAAAAAAAAAAAAAhAAAAAAAAACEAAAAAAAAAIQAAAAAAAABRA","srid":4326}`, enc(decode.Geometry), `{"coordinates":[[3,0],[3,3],[3,5]],"type":"LineString","srid":4326}`},
+		{"STRING", `"\u0000\u0000\u0000\u0000\u0001\u0001\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000ð?\u0000\u0000\u0000\u0000\u0000\u0000ð?"`, enc(decode.Geometry), `{"coordinates":[1,1],"type":"Point","srid":0}`},
+		{"STRING", `{"wkb":"AQQAAAACAAAAAQEAAAAAAAAAAADwPwAAAAAAAPA/AQEAAAAAAAAAAAAAQAAAAAAAAABA"}`, enc(decode.Geometry), `{"coordinates":[[1,1],[2,2]],"type":"MultiPoint","srid":0}`},
+		{"STRING", `{"wkb":"AQcAAAABAAAAAQEAAAAAAAAAAAAkQAAAAAAAACRA"}`, enc(decode.Geometry), `{"geometries":[{"coordinates":[10,10],"type":"Point"}],"type":"GeometryCollection","srid":0}`},
 		{"ARRAY<INT>", `[1, null, 3]`, plain, `[1,null,3]`},
 	} {
 		got, err := put(t, c.typ, c.raw, c.from)
@@ -224,6 +229,8 @@ func TestAppendToRefuses(t *testing.T) {
 		{"STRING", "\"\xff\"", plain, "UTF-8"},
 		{"ARRAY<INT>", `[1,"x"]`, plain, "is no value"},
 		{"ARRAY<INT>", `7`, plain, "is no value"},
+		{"STRING", `{"wkb":"AQQAAP8CAAAA"}`, decode.Column{Encoding: decode.Geometry}, "is no value"},
+		{"STRING", `{"x":1}`, decode.Column{Encoding: decode.Geometry}, "is no value"},
 		{"MAP<STRING, INT>", `{"a":1}`, plain, "use STRING"},
 	} {
 		got, err := put(t, c.typ, c.raw, c.from)

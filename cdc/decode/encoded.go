@@ -71,6 +71,11 @@ func encodedText(raw []byte, from *Column) ([]byte, bool) {
 			return []byte(from.Symbols[n-1]), true
 		}
 		return p, len(from.Symbols) == 0
+	case Geometry:
+		if v, ok := geometryText(raw, from); ok {
+			return v, true
+		}
+		return nil, false
 	case SetMask:
 		n, ok := parseInt(p)
 		if !ok {
@@ -123,7 +128,7 @@ func bytesOf(raw []byte, from *Column, t types.Type) ([]byte, error) {
 				v = append(v, c)
 			}
 		}
-	case ScaledDecimal, EncodedDecimal, EnumIndex, SetMask:
+	case ScaledDecimal, EncodedDecimal, EnumIndex, SetMask, Geometry:
 		var ok bool
 		if v, ok = encodedText(raw, from); !ok {
 			return nil, wrong(raw, from, t, "")

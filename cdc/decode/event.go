@@ -158,6 +158,7 @@ const (
 	BitNumber                      // BIT as a number
 	EnumIndex                      // number of a symbol, from 1; or the symbol itself
 	SetMask                        // bits of symbols; or their names with commas between them
+	Geometry                       // an object with base64 of the well-known binary form, or text of MySQL's bytes; its text is GeoJSON
 )
 
 // Decoder turns messages of one format into events. It is used by one goroutine.

@@ -73,8 +73,8 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzAppendTo: any text in any encoding as any type.
 func FuzzAppendTo(f *testing.F) {
-	for _, s := range []string{`"2023-03-23 14:30:05.123"`, `12.50`, `"AQID"`, `{"scale":1,"value":"ew=="}`, `[1,[2]]`, `-1e5`, `"0000-00-00"`, `"\u00ff"`} {
-		for e := range uint8(18) {
+	for _, s := range []string{`"2023-03-23 14:30:05.123"`, `12.50`, `"AQID"`, `{"scale":1,"value":"ew=="}`, `[1,[2]]`, `-1e5`, `"0000-00-00"`, `"\u00ff"`, `{"wkb":"AQcAAAABAAAAAQEAAAAAAAAAAAAkQAAAAAAAACRA"}`} {
+		for e := range uint8(19) {
 			f.Add([]byte(s), e)
 		}
 	}

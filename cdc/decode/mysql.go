@@ -88,7 +88,7 @@ func mysqlColumn(sql string, opts Options) Column {
 	case "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB":
 		c.Encoding, c.Type = Latin1, types.BytesType
 	case "GEOMETRY", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION", "GEOMCOLLECTION":
-		c.Encoding, c.Type = Latin1, types.BytesType
+		c.Encoding, c.Type = Geometry, types.StringType
 	}
 	return c
 }

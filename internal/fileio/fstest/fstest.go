@@ -148,7 +148,7 @@ func testPutIfAbsent(t *testing.T, e env) {
 
 // Of 16 writers exactly one wins, and readers never see a part of a file.
 func testPutIfAbsentRace(t *testing.T, e env) {
-	const writers, rounds = 16, 12
+	const writers, rounds = 16, 8
 	for round := range rounds {
 		rel := fmt.Sprintf("race/snapshot-%d", round)
 		p := e.path(rel)

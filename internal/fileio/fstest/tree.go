@@ -63,7 +63,11 @@ func testList(t *testing.T, e env) {
 	for worker := range 8 {
 		wg.Go(func() {
 			for i := worker; i < many; i += 8 {
-				if err := e.fs.PutIfAbsent(e.ctx, e.path(fmt.Sprintf("many/f-%04d", i)), []byte("x")); err != nil {
+				w, err := e.fs.Create(e.ctx, e.path(fmt.Sprintf("many/f-%04d", i))) // not flushed one by one
+				if err == nil {
+					err = w.Close()
+				}
+				if err != nil {
 					t.Error(err)
 				}
 			}
