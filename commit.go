@@ -1,0 +1,348 @@
+package tarn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"time"
+
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Errors of commits.
+var (
+	// ErrConflict: another commit changed what this one rests on. Read again and repeat.
+	ErrConflict = commit.ErrConflict
+	// ErrUnknownOutcome: nobody can tell whether the commit was done. Commit the same again under the same identity.
+	ErrUnknownOutcome = commit.ErrUnknown
+	// ErrOverwritten: a writer without a lock replaced the snapshot after it was committed.
+	ErrOverwritten = commit.ErrOverwritten
+	// ErrUndecided: the snapshots that would tell whether this was committed before have expired.
+	ErrUndecided = commit.ErrUndecided
+)
+
+// CommitID is the identity of a commit: the same user and number commit the same once.
+type CommitID struct {
+	User      string
+	Number    int64
+	Watermark *int64            // event time up to which rows are there, milliseconds since 1970
+	Props     map[string]string // kept in the snapshot
+}
+
+// Prepared is what a Writer wrote and has not committed. It can be kept outside of the process
+// (MarshalBinary). Its files belong to whoever holds it: commit or abort it.
+type Prepared struct {
+	deltas []manifest.Delta
+	base   int64
+}
+
+// Base is the newest snapshot when this was prepared: the commit cannot have been done before.
+func (p *Prepared) Base() int64 { return p.base }
+
+// Empty reports whether there is nothing to commit.
+func (p *Prepared) Empty() bool { return len(p.deltas) == 0 }
+
+// Rows is the number of rows that the files written have.
+func (p *Prepared) Rows() int64 {
+	var n int64
+	for i := range p.deltas {
+		for _, f := range p.deltas[i].Added {
+			n += f.Rows
+		}
+	}
+	return n
+}
+
+// Files is the number of files written, those of compactions too.
+func (p *Prepared) Files() int {
+	n := 0
+	for i := range p.deltas {
+		n += len(p.deltas[i].Added) + len(p.deltas[i].CompactAfter)
+	}
+	return n
+}
+
+type preparedFile struct {
+	Version int              `json:"version"`
+	Base    int64            `json:"base"`
+	Deltas  []manifest.Delta `json:"deltas"`
+}
+
+// MarshalBinary gives bytes that UnmarshalPrepared of this and the next release reads.
+func (p *Prepared) MarshalBinary() ([]byte, error) {
+	return json.Marshal(preparedFile{1, p.base, p.deltas})
+}
+
+// UnmarshalPrepared reads what MarshalBinary gave.
+func UnmarshalPrepared(b []byte) (*Prepared, error) {
+	var f preparedFile
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, fmt.Errorf("prepared commit: %w", err)
+	}
+	if f.Version != 1 {
+		return nil, fmt.Errorf("prepared commit has version %d, this release reads 1", f.Version)
+	}
+	return &Prepared{f.Deltas, f.Base}, nil
+}
+
+// CommitResult tells what a commit did.
+type CommitResult struct {
+	SnapshotID int64 // newest snapshot that it made; 0: there was nothing to commit
+	// Repeated: it had been committed before, all or a part of it.
+	Repeated bool
+	// LostCompaction: a compaction lost against another commit and was dropped; rows are not affected.
+	LostCompaction bool
+}
+
+// committerOf gives the committer of the table; it remembers what it saw.
+func (t *Table) committerOf() (*commit.Committer, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.committer != nil {
+		return t.committer, nil
+	}
+	o := t.opts
+	c := commit.Config{
+		FS: t.env.fs, Snapshots: t.snaps, Manifests: t.manifests, SchemaID: t.schemas.LatestID,
+		TargetSize: options.ManifestTargetSize.Get(o), MergeMinCount: options.ManifestMergeCount.Get(o),
+		FullCompactionSize: options.ManifestFullSize.Get(o), DropDeleteStats: options.DropDeleteStats.Get(o),
+		DiscardDuplicates: options.DiscardDuplicates.Get(o), RowTracking: options.RowTracking.Get(o),
+		MaxRetries: options.CommitMaxRetries.Get(o), Timeout: options.CommitTimeout.Get(o),
+		MinRetryWait: options.CommitMinWait.Get(o), MaxRetryWait: options.CommitMaxWait.Get(o),
+		Sync: !t.env.opts.NoSync, Clock: t.env.now,
+		Hint: func(err error) { t.env.log.Warn("hint file was not written", "table", t.id.String(), "err", err) },
+	}
+	if t.HasPrimaryKey() {
+		for _, f := range t.schema.TrimmedPrimaryKey() {
+			c.Keys = append(c.Keys, f.Type)
+		}
+		if n := options.NumLevels.Get(o); options.OverwriteUpgrade.Get(o) {
+			if n == 0 {
+				n = options.CompactionTrigger.Get(o) + 1
+			}
+			c.UpgradeLevel = n - 1
+		}
+	}
+	if s := options.StrictFrom.Get(o); s >= 0 {
+		c.StrictFrom = &s
+	}
+	if s := options.TarnWriteVersion.Get(o); s != "" {
+		v, err := manifest.ParseVersion(s)
+		if err != nil {
+			return nil, fmt.Errorf("table %s: option %s: %w", t.id, options.TarnWriteVersion.Key(), err)
+		}
+		c.Version = v
+	}
+	t.committer = commit.New(t.id.String(), c)
+	return t.committer, nil
+}
+
+// Commit commits what writers have prepared, all of it as one. It may be called again with the same
+// identity after any error and any crash: what was committed is not committed again. After
+// ErrUnknownOutcome call it again; after ErrConflict the files are dropped and the work has to be done again.
+func (t *Table) Commit(ctx context.Context, id CommitID, prepared ...*Prepared) (CommitResult, error) {
+	return t.commit(ctx, id, nil, prepared)
+}
+
+func (t *Table) commit(ctx context.Context, id CommitID, w *commit.Overwrite, prepared []*Prepared) (CommitResult, error) {
+	start := t.env.now()
+	c, err := t.committerOf()
+	if err != nil {
+		return CommitResult{}, err
+	}
+	var deltas []manifest.Delta
+	base := int64(0)
+	for i, p := range prepared {
+		deltas = append(deltas, p.deltas...)
+		if i == 0 || p.base < base {
+			base = p.base
+		}
+	}
+	o := commit.Options{Base: base, AllowEmpty: !options.IgnoreEmptyCommit.Get(t.opts)}
+	cid := commit.ID{User: id.User, Number: id.Number, Watermark: id.Watermark, Properties: id.Props}
+	var r commit.Result
+	if w != nil {
+		r, err = c.CommitOverwrite(ctx, cid, *w, deltas, o)
+	} else {
+		r, err = c.Commit(ctx, cid, deltas, o)
+	}
+	res := CommitResult{Repeated: r.Repeated > 0}
+	if s := r.Latest(); s != nil {
+		res.SnapshotID = s.ID
+	}
+	var conflict *commit.ConflictError
+	if errors.As(err, &conflict) && conflict.Kind == snapshot.Compact && w == nil {
+		// A compaction that lost is dropped with its files; what was written stays.
+		res.LostCompaction = true
+		err = t.dropCompaction(ctx, deltas)
+	}
+	if err != nil {
+		return res, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	if f := t.env.events.Committed; f != nil && res.SnapshotID > 0 {
+		e := CommitEvent{Table: t.id.String(), SnapshotID: res.SnapshotID, Took: t.env.now().Sub(start)}
+		for _, p := range prepared {
+			e.Rows += p.Rows()
+			e.Files += p.Files()
+		}
+		f(e)
+	}
+	return res, nil
+}
+
+// dropCompaction removes the files that compactions made.
+func (t *Table) dropCompaction(ctx context.Context, deltas []manifest.Delta) error {
+	var errs []error
+	for i := range deltas {
+		d := &deltas[i]
+		keep := map[string]bool{}
+		for _, f := range d.CompactBefore {
+			keep[f.Name] = true
+		}
+		for _, f := range d.Added {
+			keep[f.Name] = true
+		}
+		loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
+		for _, f := range append(append([]*manifest.DataFile{}, d.CompactAfter...), d.CompactChangelog...) {
+			if !keep[f.Name] {
+				errs = append(errs, t.files.Delete(ctx, loc, f))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Abort removes the files of what was prepared and will not be committed. Only call it if it surely
+// was not.
+func (t *Table) Abort(ctx context.Context, prepared ...*Prepared) error {
+	var errs []error
+	for _, p := range prepared {
+		for i := range p.deltas {
+			d := &p.deltas[i]
+			loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
+			old := map[string]bool{}
+			for _, f := range d.CompactBefore {
+				old[f.Name] = true
+			}
+			for _, files := range [][]*manifest.DataFile{d.Added, d.Changelog, d.CompactAfter, d.CompactChangelog} {
+				for _, f := range files {
+					if !old[f.Name] {
+						errs = append(errs, t.files.Delete(ctx, loc, f))
+					}
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CheckPrepared reports whether what was prepared can still be committed: all its files are there.
+// The error wraps ErrNotExist if one is missing.
+func (t *Table) CheckPrepared(ctx context.Context, p *Prepared) error {
+	for i := range p.deltas {
+		d := &p.deltas[i]
+		loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
+		for _, files := range [][]*manifest.DataFile{d.Added, d.Changelog} {
+			for _, f := range files {
+				fs, path, err := t.files.Path(ctx, loc, f)
+				if err != nil {
+					return err
+				}
+				if _, err := fs.Stat(ctx, path); errors.Is(err, iofs.ErrNotExist) {
+					return fmt.Errorf("table %s: prepared file %s %w", t.id, path, ErrNotExist)
+				} else if err != nil {
+					return fmt.Errorf("table %s: %w", t.id, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// OverwriteOptions say what an overwrite replaces. The zero value is the whole table, or, if the table
+// is partitioned and dynamic-partition-overwrite is set, the partitions that rows are written to.
+type OverwriteOptions struct {
+	// Partition names values of partition columns, as text; nil values are NULL. Rows have to lie
+	// in these partitions.
+	Partition map[string]*string
+	// Static replaces the whole table, or all of Partition, even where no row is written.
+	Static bool
+}
+
+// Overwrite replaces what the table has by rows, in one commit.
+func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yield func(Batch, error) bool)) (CommitResult, error) {
+	w, err := t.NewWriter(ctx, &WriterOptions{fresh: true})
+	if err != nil {
+		return CommitResult{}, err
+	}
+	defer w.Close()
+	if rows != nil {
+		for b, err := range rows {
+			if err != nil {
+				return CommitResult{}, err
+			}
+			if err := w.Write(ctx, b); err != nil {
+				return CommitResult{}, err
+			}
+		}
+	}
+	p, err := w.Prepare(ctx)
+	if err != nil {
+		return CommitResult{}, err
+	}
+	ow, err := t.overwrite(o)
+	if err != nil {
+		return CommitResult{}, errors.Join(err, t.Abort(ctx, p))
+	}
+	res, err := t.commit(ctx, CommitID{User: w.User(), Number: w.number}, ow, []*Prepared{p})
+	if errors.Is(err, ErrConflict) {
+		err = errors.Join(err, t.Abort(ctx, p))
+	}
+	return res, err
+}
+
+func (t *Table) overwrite(o OverwriteOptions) (*commit.Overwrite, error) {
+	part := t.schema.FieldsNamed(t.schema.PartitionKeys)
+	w := &commit.Overwrite{}
+	if len(o.Partition) > 0 {
+		spec := map[string]types.Datum{}
+		for k, v := range o.Partition {
+			f, ok := t.schema.Field(k)
+			if !ok {
+				return nil, invalid("overwrite %s: there is no column %q", t.id, k)
+			}
+			if v == nil {
+				spec[k] = nil
+				continue
+			}
+			d, err := types.ParseDatum(f.Type, *v)
+			if err != nil {
+				return nil, invalid("overwrite %s: partition %s: %v", t.id, k, err)
+			}
+			spec[k] = d
+		}
+		match, err := commit.MatchPartition(part, spec)
+		if err != nil {
+			return nil, invalid("overwrite %s: %v", t.id, err)
+		}
+		w.Match = match
+		return w, nil
+	}
+	w.Dynamic = len(part) > 0 && !o.Static && options.DynamicOverwrite.Get(t.opts)
+	return w, nil
+}
+
+// Truncate removes all rows.
+func (t *Table) Truncate(ctx context.Context) (CommitResult, error) {
+	return t.Overwrite(ctx, OverwriteOptions{Static: true}, nil)
+}
+
+// timeNow is the clock of the table.
+func (t *Table) timeNow() time.Time { return t.env.now() }

@@ -1,0 +1,54 @@
+package tarn
+
+import "time"
+
+// Events are called when something happened: progress bars, metrics and logs hang here. Members may
+// be nil. They are called by the goroutine that did the work, must not block and must be safe for
+// concurrent use.
+type Events struct {
+	// Committed: a commit made one or two snapshots.
+	Committed func(CommitEvent)
+	// Compacted: files of a bucket were merged.
+	Compacted func(CompactEvent)
+	// Paused: a writer waits; Resumed when it goes on.
+	Paused  func(PauseEvent)
+	Resumed func(PauseEvent)
+	// Expired: snapshots were removed.
+	Expired func(ExpireEvent)
+}
+
+// CommitEvent tells of a commit.
+type CommitEvent struct {
+	Table      string
+	SnapshotID int64 // newest made; 0: there was nothing to commit
+	Rows       int64 // added by the writes of this commit
+	Files      int
+	Took       time.Duration
+}
+
+// CompactEvent tells of a compaction.
+type CompactEvent struct {
+	Table                  string
+	Bucket                 int
+	InFiles, OutFiles      int
+	InBytes, OutBytes      int64
+	OutLevel               int
+	Took                   time.Duration
+	RewrittenRows          int64
+	UpgradedWithoutRewrite int
+}
+
+// PauseEvent tells why a writer waits.
+type PauseEvent struct {
+	Table  string
+	Bucket int
+	Reason string
+}
+
+// ExpireEvent tells of an expiry.
+type ExpireEvent struct {
+	Table     string
+	Snapshots int
+	Files     int
+	Err       error // why it ended early, nil
+}

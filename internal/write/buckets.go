@@ -1,0 +1,12 @@
+package write
+
+import (
+	"github.com/tarnlake/tarn/internal/appendtbl"
+	"github.com/tarnlake/tarn/internal/lsm"
+)
+
+// The writers of the two kinds of tables are Buckets.
+var (
+	_ Bucket = (*lsm.Writer)(nil)
+	_ Bucket = (*appendtbl.Writer)(nil)
+)

@@ -1,0 +1,208 @@
+package tarn
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tarnlake/tarn/internal/check"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/expire"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/snapshot"
+)
+
+// Snapshot is a committed state of a table. It is immutable.
+type Snapshot = snapshot.Snapshot
+
+// LatestSnapshot reads the newest snapshot, nil if there is none.
+func (t *Table) LatestSnapshot(ctx context.Context) (*Snapshot, error) { return t.latest(ctx) }
+
+// SnapshotAt reads a snapshot by its number. The error names the snapshots that there are.
+func (t *Table) SnapshotAt(ctx context.Context, id int64) (*Snapshot, error) {
+	s, err := t.snaps.At(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrNotExist, err)
+	}
+	return s, nil
+}
+
+// Snapshots lists the numbers of the snapshots, in order.
+func (t *Table) Snapshots(ctx context.Context) ([]int64, error) { return t.snaps.List(ctx) }
+
+// ExpireOptions override the retention options of the table. Zero values leave them.
+type ExpireOptions struct {
+	RetainMin, RetainMax int
+	TimeRetained         time.Duration
+	Limit                int
+}
+
+func (t *Table) expireTable() expire.Table {
+	return expire.Table{FS: t.env.fs, Snapshots: t.snaps, Manifests: t.manifests, Paths: t.paths, External: t.external}
+}
+
+func (t *Table) expireOptions(o ExpireOptions) expire.Options {
+	c := expire.Options{
+		RetainMin: options.RetainedMin.Get(t.opts), RetainMax: int(options.RetainedMax.Get(t.opts)),
+		TimeRetained: options.RetainedTime.Get(t.opts), Limit: options.ExpireLimit.Get(t.opts),
+		ProducesChangelog: options.ChangelogProducer.Get(t.opts) != "none",
+	}
+	if o.RetainMin > 0 {
+		c.RetainMin = o.RetainMin
+	}
+	if o.RetainMax > 0 {
+		c.RetainMax = o.RetainMax
+	}
+	if o.TimeRetained != 0 {
+		c.TimeRetained = o.TimeRetained
+	}
+	if o.Limit > 0 {
+		c.Limit = o.Limit
+	}
+	return c
+}
+
+// ExpireSnapshots removes snapshots that need not be kept, and files that only they need.
+func (t *Table) ExpireSnapshots(ctx context.Context, o ExpireOptions) (ExpireEvent, error) {
+	r, err := expire.Snapshots(ctx, t.expireTable(), t.expireOptions(o), t.timeNow())
+	e := ExpireEvent{Table: t.id.String(), Snapshots: len(r.Expired), Files: r.DataFiles + r.MetaFiles, Err: err}
+	if err != nil {
+		return e, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return e, nil
+}
+
+// expireQuietly is expiry beside writers: it never fails them.
+func (t *Table) expireQuietly(ctx context.Context) {
+	e, err := t.ExpireSnapshots(ctx, ExpireOptions{})
+	if err != nil && ctx.Err() == nil {
+		t.env.log.Warn("snapshots did not expire", "table", t.id.String(), "err", err)
+	}
+	if f := t.env.events.Expired; f != nil && (e.Snapshots > 0 || err != nil) {
+		f(e)
+	}
+}
+
+// CompactOptions say what to compact.
+type CompactOptions struct {
+	Full bool // merge all files of each bucket into the highest level
+	// Partition restricts to partitions with these values (text; nil: NULL); nil is all.
+	Partition map[string]*string
+}
+
+// Compact merges files, commits, and waits for it.
+func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, error) {
+	snap, err := t.latest(ctx)
+	if err != nil || snap == nil {
+		return CommitResult{}, err
+	}
+	req := plan.Request{}
+	if len(o.Partition) > 0 {
+		ow, err := t.overwrite(OverwriteOptions{Partition: o.Partition})
+		if err != nil {
+			return CommitResult{}, err
+		}
+		req.Partition = func(p []byte) bool { ok, err := ow.Match(p); return ok && err == nil }
+	}
+	entries, err := t.planner.Entries(ctx, snap, req)
+	if err != nil {
+		return CommitResult{}, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	w, err := t.NewWriter(ctx, &WriterOptions{User: "compact-" + uuid.NewString(), WaitCompaction: true})
+	if err != nil {
+		return CommitResult{}, err
+	}
+	defer w.Close()
+	seen := map[string]bool{}
+	var locs []datafile.Location
+	for i := range entries {
+		loc := datafile.Location{Partition: entries[i].Partition, Bucket: entries[i].Bucket}
+		if k := fmt.Sprintf("%x/%d", loc.Partition, loc.Bucket); !seen[k] && loc.Bucket >= 0 {
+			seen[k] = true
+			locs = append(locs, loc)
+		}
+	}
+	if err := w.w.Touch(ctx, locs...); err != nil {
+		return CommitResult{}, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	if err := w.Compact(ctx, o.Full); err != nil {
+		return CommitResult{}, err
+	}
+	res, err := w.Commit(ctx)
+	if err == nil && res.LostCompaction {
+		err = fmt.Errorf("table %s: %w: another writer changed what was compacted; run it again", t.id, ErrConflict)
+	}
+	return res, err
+}
+
+// CheckReport is the result of Check.
+type CheckReport = check.Report
+
+// Check examines the table without changing it: that all files are there and fit together.
+func (t *Table) Check(ctx context.Context) (*CheckReport, error) {
+	r, err := check.Run(ctx, check.Table{
+		FS: t.env.fs, Path: t.path, Snapshots: t.snaps, Manifests: t.manifests, Files: t.files, Order: t.planner.Order(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return r, nil
+}
+
+// PutConsumer notes that a reader of this name needs the snapshots from next on: they do not expire.
+func (t *Table) PutConsumer(ctx context.Context, name string, next int64) error {
+	return t.snaps.PutConsumer(ctx, name, next)
+}
+
+// DeleteConsumer gives up what PutConsumer asked for.
+func (t *Table) DeleteConsumer(ctx context.Context, name string) error {
+	return t.snaps.DeleteConsumer(ctx, name)
+}
+
+// CreateTag gives a snapshot a name under which it does not expire; 0 is the newest one.
+func (t *Table) CreateTag(ctx context.Context, name string, id int64) error {
+	var s *Snapshot
+	var err error
+	if id > 0 {
+		s, err = t.SnapshotAt(ctx, id)
+	} else {
+		s, err = t.latest(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return invalid("table %s has no snapshot to be tagged", t.id)
+	}
+	return t.snaps.CreateTag(ctx, name, s, 0, t.timeNow(), t.version())
+}
+
+// DeleteTag removes a tag, and files that only its snapshot needed.
+func (t *Table) DeleteTag(ctx context.Context, name string) error {
+	_, err := expire.DeleteTag(ctx, t.expireTable(), name)
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return nil
+}
+
+// Orphans finds files that nothing refers to and that are older than some time, and removes them
+// unless dryRun. Files that jobs have prepared and will commit are spared if they are in keep.
+func (t *Table) Orphans(ctx context.Context, olderThan time.Time, dryRun bool, keep ...*Prepared) ([]string, error) {
+	names := map[string]bool{}
+	for _, p := range keep {
+		for i := range p.deltas {
+			for _, path := range p.deltas[i].Paths {
+				names[path] = true
+			}
+		}
+	}
+	o, err := expire.FindOrphans(ctx, t.expireTable(), expire.OrphanOptions{OlderThan: olderThan, DryRun: dryRun, Keep: func(p string) bool { return names[p] }})
+	if err != nil {
+		return o.Paths, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return o.Paths, nil
+}

@@ -1,0 +1,299 @@
+package tarn
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/lsm"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/read"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/internal/systable"
+	"github.com/tarnlake/tarn/predicate"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Batch is some rows: an Arrow record batch, and row kinds (nil: all are inserts).
+type Batch = batch.Batch
+
+// ScanOptions say what to read. The zero value is the whole table as it is now. Time travel is done
+// with options of the table (With): scan.snapshot-id, scan.tag-name, scan.timestamp-millis, ….
+type ScanOptions struct {
+	Columns []string            // in the order wanted; nil is all
+	Filter  predicate.Predicate // rows that match; nil is all
+	Limit   int64               // at most so many rows; 0 is all
+	// Parallel is how many splits are read at the same time; 0 is as many as there are processors.
+	Parallel int
+	// Ordered gives the rows of splits one after the other, in the order of partitions and buckets.
+	Ordered bool
+	// BatchRows is the most rows of a batch; 0 is the default.
+	BatchRows int
+}
+
+// Scan is a read that was described and has not begun.
+type Scan struct {
+	t *Table
+	o ScanOptions
+}
+
+// Scan describes a read of the table.
+func (t *Table) Scan(o ScanOptions) *Scan { return &Scan{t, o} }
+
+// Plan is the pieces of a read of one snapshot.
+type Plan struct {
+	t *Table
+	// SnapshotID is what is read; 0 if the table has no snapshot.
+	SnapshotID int64
+	splits     []plan.Split
+	req        read.Request
+	system     *Batch
+}
+
+// PlanSplit describes a piece of a Plan.
+type PlanSplit struct {
+	Partition string // folder, "" if the table is not partitioned
+	Bucket    int
+	Files     []string // paths of the data files
+	Rows      int64    // before merging
+	Bytes     int64
+	Raw       bool // no merging is needed
+}
+
+// mergeFunc reads splits that have to be merged.
+func (t *Table) mergeFunc() read.MergeFunc {
+	if !t.HasPrimaryKey() {
+		return nil
+	}
+	return func(ctx context.Context, s *plan.Split, fields []types.Field, keyFilter predicate.Predicate) (batch.Reader, error) {
+		tree, err := t.mergeTree()
+		if err != nil {
+			return nil, err
+		}
+		r, err := tree.MergeRead(ctx, datafile.Location{Partition: s.Partition, Bucket: s.Bucket}, s.Files, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter})
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.id, err)
+		}
+		return r, nil
+	}
+}
+
+// snapshotOf finds the snapshot that the options of the table ask for, nil if the table has none.
+func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
+	o := t.opts
+	find := func() (*snapshot.Snapshot, error) {
+		if id := options.ScanSnapshot.Get(o); id >= 0 {
+			return t.snaps.At(ctx, id)
+		}
+		if tag := options.ScanTag.Get(o); tag != "" {
+			return t.tagged(ctx, tag)
+		}
+		if v := options.ScanVersion.Get(o); v != "" {
+			if s, err := t.tagged(ctx, v); err == nil {
+				return s, nil
+			}
+			var id int64
+			if _, err := fmt.Sscanf(v, "%d", &id); err != nil {
+				return nil, fmt.Errorf("scan.version %q is neither a tag nor the number of a snapshot", v)
+			}
+			return t.snaps.At(ctx, id)
+		}
+		if ms := options.ScanMillis.Get(o); ms >= 0 {
+			return t.snaps.AtTime(ctx, ms)
+		}
+		if s := options.ScanTimestamp.Get(o); s != "" {
+			v, err := types.ParseDatum(types.TimestampType(3), s)
+			if err != nil {
+				return nil, fmt.Errorf("option scan.timestamp: %w", err)
+			}
+			return t.snaps.AtTime(ctx, v.(types.Instant).Millis)
+		}
+		if w := options.ScanWatermark.Get(o); options.ScanWatermark.Set(o) {
+			return t.snaps.AtWatermark(ctx, w)
+		}
+		return t.latest(ctx)
+	}
+	s, err := find()
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return s, nil
+}
+
+func (t *Table) tagged(ctx context.Context, tag string) (*snapshot.Snapshot, error) {
+	x, err := t.snaps.Tag(ctx, tag)
+	if err != nil {
+		return nil, err
+	}
+	return x.Snapshot, nil
+}
+
+// timeTravel reports whether options name an older state.
+func (t *Table) timeTravel() bool {
+	o := t.opts
+	return options.ScanSnapshot.Set(o) || options.ScanTag.Set(o) || options.ScanVersion.Set(o) || options.ScanMillis.Set(o) || options.ScanTimestamp.Set(o) || options.ScanWatermark.Set(o)
+}
+
+// Plan finds out which files have to be read.
+func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
+	t := s.t
+	snap, err := t.snapshotOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// A state of the past has the columns that it had then.
+	if snap != nil && t.timeTravel() && snap.SchemaID != t.schema.ID && t.id.System == "" {
+		sc, err := t.schemas.Get(ctx, snap.SchemaID)
+		if err == nil {
+			old := &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic}
+			if err := old.use(ctx, sc); err != nil {
+				return nil, err
+			}
+			t = old
+		}
+	}
+	all, err := t.Fields()
+	if err != nil {
+		return nil, err
+	}
+	req := read.Request{Limit: s.o.Limit, Parallel: s.o.Parallel, Ordered: s.o.Ordered, BatchRows: s.o.BatchRows, Fields: all}
+	if req.Parallel <= 0 {
+		req.Parallel = runtime.GOMAXPROCS(0)
+	}
+	if s.o.Columns != nil {
+		req.Fields = []types.Field{}
+		for _, name := range s.o.Columns {
+			i := slices.IndexFunc(all, func(f types.Field) bool { return f.Name == name })
+			if i < 0 {
+				names := make([]string, len(all))
+				for k, f := range all {
+					names[k] = f.Name
+				}
+				return nil, fmt.Errorf("table %s: column %q %w; there are %s", t.id, name, ErrNotExist, strings.Join(names, ", "))
+			}
+			req.Fields = append(req.Fields, all[i])
+		}
+	}
+	if s.o.Filter != nil {
+		if req.Filter, err = predicate.Bind(s.o.Filter, all); err != nil {
+			return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
+		}
+	}
+	p := &Plan{t: t, req: req}
+	if snap != nil {
+		p.SnapshotID = snap.ID
+	}
+	if t.id.System != "" {
+		return p, p.readSystem(ctx, snap)
+	}
+	if snap == nil {
+		return p, nil
+	}
+	p.splits, err = t.planner.Splits(ctx, snap, plan.Request{Filter: req.Filter, Limit: s.o.Limit})
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return p, nil
+}
+
+func (p *Plan) readSystem(ctx context.Context, snap *snapshot.Snapshot) error {
+	t := p.t
+	rec, err := systable.Read(ctx, t.id.System, &systable.Source{
+		Schema: t.schema, Schemas: t.schemas, Snapshots: t.snaps, Manifests: t.manifests, Planner: t.planner, Files: t.files, Paths: t.paths, Snapshot: snap,
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.id, err)
+	}
+	p.system = &Batch{RecordBatch: rec}
+	return nil
+}
+
+// Splits describes the pieces of the plan.
+func (p *Plan) Splits(ctx context.Context) ([]PlanSplit, error) {
+	out := make([]PlanSplit, len(p.splits))
+	for i := range p.splits {
+		s := &p.splits[i]
+		part, err := p.t.paths.PartitionPath(s.Partition)
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", p.t.id, err)
+		}
+		out[i] = PlanSplit{Partition: strings.TrimSuffix(part, "/"), Bucket: s.Bucket, Rows: s.Rows(), Bytes: s.Size(), Raw: s.Raw}
+		for _, f := range s.Files {
+			_, path, err := p.t.files.Path(ctx, datafile.Location{Partition: s.Partition, Bucket: s.Bucket}, f)
+			if err != nil {
+				return nil, fmt.Errorf("table %s: %w", p.t.id, err)
+			}
+			out[i].Files = append(out[i].Files, path)
+		}
+	}
+	return out, nil
+}
+
+// Batches reads the plan. Leaving the loop ends all reading.
+func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
+	if p.system != nil {
+		return p.systemBatches
+	}
+	return func(yield func(Batch, error) bool) {
+		for b, err := range p.t.reader.Batches(ctx, p.splits, p.req) {
+			if err != nil {
+				err = fmt.Errorf("table %s: %w", p.t.id, err)
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Reader reads the plan by pulling.
+func (p *Plan) Reader(ctx context.Context) batch.Reader {
+	next, stop := iter.Pull2(p.Batches(ctx))
+	return &pulled{next, stop}
+}
+
+type pulled struct {
+	next func() (Batch, error, bool)
+	stop func()
+}
+
+func (p *pulled) Next(context.Context) (Batch, error) {
+	b, err, ok := p.next()
+	if !ok {
+		return Batch{}, io.EOF
+	}
+	return b, err
+}
+
+func (p *pulled) Close() error { p.stop(); return nil }
+
+// systemBatches gives the rows of a system table.
+func (p *Plan) systemBatches(yield func(Batch, error) bool) {
+	b, err := read.Select(*p.system, p.req)
+	if err != nil {
+		yield(Batch{}, fmt.Errorf("%s: %w", p.t.id, err))
+		return
+	}
+	if b.NumRows() > 0 {
+		yield(b, nil)
+	}
+}
+
+// Batches plans and reads.
+func (s *Scan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
+		p, err := s.Plan(ctx)
+		if err != nil {
+			yield(Batch{}, err)
+			return
+		}
+		p.Batches(ctx)(yield)
+	}
+}

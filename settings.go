@@ -1,0 +1,172 @@
+package tarn
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/format"
+	"github.com/tarnlake/tarn/internal/lsm"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/paths"
+	"github.com/tarnlake/tarn/internal/plan"
+)
+
+// This file turns table options into the settings of the packages below.
+
+func (t *Table) pathsConfig() paths.Config {
+	o := t.opts
+	return paths.Config{
+		Partition: t.schema.FieldsNamed(t.schema.PartitionKeys), DefaultPartition: options.PartitionDefault.Get(o),
+		PlainNames: !options.PartitionLegacy.Get(o), Branch: t.id.Branch, DataPrefix: options.DataFilePrefix.Get(o),
+		ChangelogPrefix: options.ChangelogPrefix.Get(o), SuffixCompression: options.SuffixCompression.Get(o),
+		DataDirectory: options.DataFileDirectory.Get(o),
+	}
+}
+
+func (t *Table) dataConfig() (datafile.Config, error) {
+	o := t.opts
+	c := datafile.Config{
+		FS: t.env.fs, Paths: t.paths, Schemas: t.schemas, Schema: t.schema, KeyValue: t.HasPrimaryKey(),
+		Format: options.FileFormat.Get(o), Compression: options.FileCompression.Get(o), CompressionLevel: options.ZstdLevel.Get(o),
+		TargetFileSize: t.targetFileSize(), ThinMode: options.ThinMode.Get(o), FormatOptions: t.schema.Options,
+		DenseStats:  options.StatsDense.Get(o) && t.version() >= manifest.V10,
+		ClockMillis: func() int64 { return t.env.now().UnixMilli() },
+	}
+	if options.BlockSize.Set(o) {
+		c.BlockSize = options.BlockSize.Get(o)
+	}
+	stats, err := t.statsModes()
+	if err != nil {
+		return c, err
+	}
+	c.Stats = stats
+	formats, err := perLevel(options.FormatPerLevel.Get(o))
+	if err != nil {
+		return c, fmt.Errorf("option %s: %w", options.FormatPerLevel.Key(), err)
+	}
+	compressions, err := perLevel(options.CompressPerLevel.Get(o))
+	if err != nil {
+		return c, fmt.Errorf("option %s: %w", options.CompressPerLevel.Key(), err)
+	}
+	if formats != nil || compressions != nil {
+		c.PerLevel = func(level int) (string, string) { return formats[level], compressions[level] }
+	}
+	return c, nil
+}
+
+// perLevel reads "0:avro,5:parquet".
+func perLevel(s string) (map[int]string, error) {
+	if s == "" {
+		return nil, nil
+	}
+	out := map[int]string{}
+	for _, part := range strings.Split(s, ",") {
+		level, name, ok := strings.Cut(part, ":")
+		n, err := strconv.Atoi(strings.TrimSpace(level))
+		if !ok || err != nil {
+			return nil, fmt.Errorf("%q: want level:name, with commas between", s)
+		}
+		out[n] = strings.TrimSpace(name)
+	}
+	return out, nil
+}
+
+func (t *Table) targetFileSize() int64 {
+	if options.TargetFileSize.Set(t.opts) {
+		return options.TargetFileSize.Get(t.opts)
+	}
+	if t.HasPrimaryKey() {
+		return 128 << 20
+	}
+	return 256 << 20
+}
+
+// statsModes gives the statistics kept of each column.
+func (t *Table) statsModes() (func(string, int) format.StatsMode, error) {
+	common, err := statsMode(options.StatsMode.Get(t.opts))
+	if err != nil {
+		return nil, fmt.Errorf("option %s: %w", options.StatsMode.Key(), err)
+	}
+	modes := map[string]format.StatsMode{}
+	first := options.StatsFirst.Get(t.opts)
+	n := 0
+	for _, f := range t.schema.Fields {
+		m := common
+		if s, ok := options.Stats(t.opts, f.Name); ok {
+			if m, err = statsMode(s); err != nil {
+				return nil, fmt.Errorf("option fields.%s.stats-mode: %w", f.Name, err)
+			}
+		} else if first >= 0 && n >= first {
+			m = format.StatsMode{Kind: format.StatsNone}
+		}
+		n++
+		modes[f.Name] = m
+	}
+	return func(column string, _ int) format.StatsMode { return modes[column] }, nil
+}
+
+func statsMode(s string) (format.StatsMode, error) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	switch s {
+	case "none":
+		return format.StatsMode{Kind: format.StatsNone}, nil
+	case "counts":
+		return format.StatsMode{Kind: format.StatsCounts}, nil
+	case "full":
+		return format.StatsMode{Kind: format.StatsFull}, nil
+	}
+	if n, ok := strings.CutPrefix(s, "truncate("); ok {
+		if v, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(n, ")"))); err == nil && v > 0 {
+			return format.StatsMode{Kind: format.StatsTruncate, Length: v}, nil
+		}
+	}
+	return format.StatsMode{}, fmt.Errorf("%q is not known; there are none, counts, truncate(n), full", s)
+}
+
+func (t *Table) planConfig() plan.Config {
+	o := t.opts
+	engine := options.MergeEngine.Get(o)
+	c := plan.Config{
+		Manifests: t.manifests, Schemas: t.schemas, Schema: t.schema, KeyValue: t.HasPrimaryKey(),
+		Combines:       engine == "partial-update" || engine == "aggregation",
+		BucketFunction: options.BucketFunction.Get(o),
+		Packing:        plan.Packing{TargetSize: options.SplitTargetSize.Get(o), OpenCost: options.SplitOpenCost.Get(o)},
+	}
+	if t.buckets() > 0 {
+		c.BucketKeys = t.schema.BucketKeys()
+	}
+	return c
+}
+
+func (t *Table) buckets() int { return options.Bucket.Get(t.opts) }
+
+func (t *Table) levels() lsm.LevelOptions {
+	o := t.opts
+	l := lsm.LevelOptions{
+		NumLevels: options.NumLevels.Get(o), Trigger: options.CompactionTrigger.Get(o), StopTrigger: options.StopTrigger.Get(o),
+		SizeRatio: options.SizeRatio.Get(o), MaxSizeAmp: options.MaxAmplification.Get(o), ForceUp: options.ForceUpLevel0.Get(o),
+		Interval: options.OptimizeInterval.Get(o).Milliseconds(),
+	}
+	if l.SizeRatio == 0 {
+		l.SizeRatio = -1
+	}
+	if options.TotalSizeThreshold.Set(o) {
+		l.TotalSize = options.TotalSizeThreshold.Get(o)
+	}
+	if options.IncrementThreshold.Set(o) {
+		l.Incremental = options.IncrementThreshold.Get(o)
+	}
+	return l
+}
+
+func (t *Table) spill() lsm.SpillOptions {
+	o := t.opts
+	s := lsm.SpillOptions{Buffer: options.BufferSpillable.Get(o), Compression: options.SpillCompression.Get(o)}
+	if options.BufferMaxDisk.Set(o) {
+		s.MaxDisk = options.BufferMaxDisk.Get(o)
+	}
+	return s
+}

@@ -1,0 +1,326 @@
+package tarn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/tarnlake/tarn/internal/appendtbl"
+	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/fileio/open"
+	"github.com/tarnlake/tarn/internal/lsm"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/mergefn"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/paths"
+	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/read"
+	"github.com/tarnlake/tarn/internal/schema"
+	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/internal/systable"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Table is a table as its schema was when it was opened. Rows are read and written with that schema;
+// Refresh opens it with the newest. It is safe for concurrent use.
+type Table struct {
+	env     *env
+	id      Ident
+	path    string
+	schema  *schema.Schema
+	schemas *schema.Manager
+	snaps   *snapshot.Store
+	dynamic map[string]string
+	opts    options.Options
+
+	paths     *paths.Table
+	manifests *manifest.Store
+	files     *datafile.Store
+	planner   *plan.Planner
+	reader    *read.Reader
+	tree      *lsm.Table // nil for append tables
+
+	mu        sync.Mutex
+	committer *commit.Committer
+	ver       manifest.Version
+}
+
+func openTable(ctx context.Context, e *env, id Ident, path string, dynamic map[string]string) (*Table, error) {
+	m := schema.NewManager(e.fs, paths.BranchDir(path, id.Branch))
+	s, err := m.Latest(ctx)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil, fmt.Errorf("table %s %w (no schema in %s)", id, ErrNotExist, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", id, err)
+	}
+	t := &Table{env: e, id: id, path: path, schemas: m, dynamic: dynamic, snaps: snapshot.NewStore(e.fs, path, id.Branch)}
+	return t, t.use(ctx, s)
+}
+
+// use makes everything that depends on schema and options.
+func (t *Table) use(ctx context.Context, s *schema.Schema) error {
+	t.schema = s
+	t.opts = options.Of(s.Options, s.Version).With(t.dynamic)
+	if err := options.Validate(t.opts); err != nil {
+		return fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
+	}
+	if err := types.CheckSupported(s.Fields); err != nil {
+		return fmt.Errorf("table %s: %w: %w", t.id, ErrUnsupported, err)
+	}
+	t.paths = paths.NewTable(t.path, t.pathsConfig())
+	part := s.FieldsNamed(s.PartitionKeys)
+	ts := make([]types.Type, len(part))
+	for i, f := range part {
+		ts[i] = f.Type
+	}
+	t.manifests = manifest.NewStore(manifest.Config{
+		FS: t.env.fs, Dir: t.paths.ManifestDir(), Partition: ts, Cache: t.env.cache, TargetSize: options.ManifestTargetSize.Get(t.opts),
+		Encoding: manifest.Encoding{Compression: options.ManifestCompression.Get(t.opts)},
+	})
+	if err := t.useFiles(ctx); err != nil {
+		return err
+	}
+	var err error
+	if t.planner, err = plan.New(t.planConfig()); err != nil {
+		return fmt.Errorf("table %s: %w", t.id, err)
+	}
+	t.reader = read.New(read.Config{Store: t.files, Schema: s, Merge: t.mergeFunc()})
+	return nil
+}
+
+func (t *Table) useFiles(context.Context) error {
+	c, err := t.dataConfig()
+	if err != nil {
+		return fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
+	}
+	c.External = t.external
+	t.files = datafile.NewStore(c)
+	t.tree = nil
+	return nil
+}
+
+// external opens the file system of a file outside of the table.
+func (t *Table) external(ctx context.Context, uri string) (fileio.FS, string, error) {
+	opts := maps.Clone(t.env.opts.FileIO)
+	return open.FS(ctx, uri, opts)
+}
+
+// mergeTree makes the merge tree, when rows have to be merged or written: a table with an engine that
+// is not supported can still be looked at.
+func (t *Table) mergeTree() (*lsm.Table, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tree != nil {
+		return t.tree, nil
+	}
+	o := t.opts
+	var keys []string
+	for _, f := range t.schema.TrimmedPrimaryKey() {
+		keys = append(keys, f.Name)
+	}
+	mc := mergefn.Config{
+		Fields: t.schema.Fields, Keys: keys, Sequence: options.SequenceField.Get(o), IgnoreDelete: options.IgnoreDelete.Get(o),
+		IgnoreUpdateBefore: options.IgnoreUpdateBefore.Get(o), Options: t.schema.Options,
+	}
+	engine, err := mergefn.New(options.MergeEngine.Get(o), mc)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrUnsupported, err)
+	}
+	if options.DeletionVectors.Get(o) {
+		return nil, fmt.Errorf("table %s: %w: deletion-vectors.enabled on tables with a primary key", t.id, ErrUnsupported)
+	}
+	t.tree, err = lsm.NewTable(lsm.Config{
+		Store: lsm.Files(t.files), Fields: t.schema.Fields, Keys: keys, Engine: engine, Sequence: options.SequenceField.Get(o),
+		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(),
+		TargetFileSize: t.targetFileSize(), WriteBuffer: options.WriteBuffer.Get(o), Spill: t.spill(), FanIn: options.MaxFileHandles.Get(o),
+		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o),
+		ClockMillis: func() int64 { return t.env.now().UnixMilli() }, Events: t.treeEvents(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
+	}
+	return t.tree, nil
+}
+
+// plainTable is what the buckets of an append table have in common.
+func (t *Table) plainTable() *appendtbl.Table {
+	o := t.opts
+	ratio, err := strconv.ParseFloat(options.SmallFileRatio.Get(o), 64)
+	if err != nil || ratio <= 0 || ratio > 1 {
+		ratio = 0.7
+	}
+	return appendtbl.NewTable(appendtbl.Config{
+		Store: appendtbl.Files(t.files), Fields: t.schema.Fields, Ordered: t.buckets() > 0, IgnoreDelete: options.IgnoreDelete.Get(o),
+		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o),
+		Pick: appendtbl.PickOptions{TargetSize: t.targetFileSize(), MinFiles: options.MinFileNum.Get(o), SmallRatio: ratio},
+	})
+}
+
+func (t *Table) treeEvents() lsm.Events {
+	e := t.env.events
+	ev := lsm.Events{}
+	if f := e.Compacted; f != nil {
+		ev.Compaction = func(c lsm.Compaction) {
+			if c.Err != nil {
+				return
+			}
+			x := CompactEvent{Table: t.id.String(), Bucket: c.Location.Bucket, InFiles: len(c.Before), OutFiles: len(c.After), OutLevel: c.Level, UpgradedWithoutRewrite: c.Upgraded}
+			for _, f := range c.Before {
+				x.InBytes += f.Size
+			}
+			for _, f := range c.After {
+				x.OutBytes += f.Size
+				x.RewrittenRows += f.Rows
+			}
+			f(x)
+		}
+	}
+	ev.Stall = func(s lsm.Stall) {
+		x := PauseEvent{Table: t.id.String(), Bucket: s.Location.Bucket, Reason: s.Reason}
+		switch {
+		case !s.Done && e.Paused != nil:
+			e.Paused(x)
+		case s.Done && e.Resumed != nil:
+			e.Resumed(x)
+		}
+	}
+	return ev
+}
+
+// Ident is the name of the table.
+func (t *Table) Ident() Ident { return t.id }
+
+// Name is the name of the table as text: db.table.
+func (t *Table) Name() string { return t.id.String() }
+
+// Path is the folder of the table.
+func (t *Table) Path() string { return t.path }
+
+// Fields are the columns, those of the system table if this is one.
+func (t *Table) Fields() ([]types.Field, error) {
+	if t.id.System != "" {
+		f, err := systable.Fields(t.id.System)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", t.id, ErrUnsupported, err)
+		}
+		return f, nil
+	}
+	return slices.Clone(t.schema.Fields), nil
+}
+
+// PrimaryKeys are the columns of the primary key, none for append tables and system tables.
+func (t *Table) PrimaryKeys() []string {
+	if t.id.System != "" {
+		return nil
+	}
+	return slices.Clone(t.schema.PrimaryKeys)
+}
+
+// HasPrimaryKey reports whether rows are merged by key.
+func (t *Table) HasPrimaryKey() bool { return len(t.schema.PrimaryKeys) > 0 }
+
+// PartitionKeys are the partition columns.
+func (t *Table) PartitionKeys() []string { return slices.Clone(t.schema.PartitionKeys) }
+
+// Options are the options stored in the schema.
+func (t *Table) Options() map[string]string { return maps.Clone(t.schema.Options) }
+
+// Comment is the comment of the table.
+func (t *Table) Comment() string { return t.schema.Comment }
+
+// SchemaID is the number of the schema that the table was opened with.
+func (t *Table) SchemaID() int64 { return t.schema.ID }
+
+// With gives the table with other options for reading and writing than those stored. Options that
+// files depend on cannot be replaced.
+func (t *Table) With(ctx context.Context, opts map[string]string) (*Table, error) {
+	if len(opts) == 0 {
+		return t, nil
+	}
+	for k := range opts {
+		if options.Immutable(k) {
+			return nil, invalid("option %s of table %s cannot be replaced", k, t.id)
+		}
+	}
+	all := maps.Clone(t.dynamic)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, opts)
+	n := &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: all}
+	return n, n.use(ctx, t.schema)
+}
+
+// Refresh gives the table with its newest schema.
+func (t *Table) Refresh(ctx context.Context) (*Table, error) {
+	return openTable(ctx, t.env, t.id, t.path, t.dynamic)
+}
+
+// latest reads the newest snapshot, nil if the table has none.
+func (t *Table) latest(ctx context.Context) (*snapshot.Snapshot, error) {
+	s, err := t.snaps.Latest(ctx)
+	if errors.Is(err, snapshot.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return s, nil
+}
+
+// version is the release of the format whose fields new files have.
+func (t *Table) version() manifest.Version {
+	if t.ver != 0 {
+		return t.ver
+	}
+	switch t.schema.Version {
+	case 1:
+		return manifest.V07
+	case 2:
+		return manifest.V08
+	}
+	return manifest.Latest
+}
+
+// learnVersion looks at what the table has been written with so far.
+func (t *Table) learnVersion(ctx context.Context) error {
+	snap, err := t.latest(ctx)
+	if err != nil || snap == nil {
+		return err
+	}
+	entries, err := t.planner.Entries(ctx, snap, plan.Request{})
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.id, err)
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	v := manifest.VersionOf(entries)
+	if s := options.TarnWriteVersion.Get(t.opts); s != "" {
+		w, err := manifest.ParseVersion(s)
+		if err != nil {
+			return fmt.Errorf("table %s: option %s: %w", t.id, options.TarnWriteVersion.Key(), err)
+		}
+		v = max(v, w)
+	}
+	if v == t.version() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ver = v
+	t.reader = nil
+	if err := t.useFiles(ctx); err != nil {
+		return err
+	}
+	t.reader = read.New(read.Config{Store: t.files, Schema: t.schema, Merge: t.mergeFunc()})
+	return nil
+}

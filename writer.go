@@ -1,0 +1,247 @@
+package tarn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/tarnlake/tarn/internal/appendtbl"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/lsm"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/write"
+)
+
+// WriterOptions of NewWriter. The zero value has the defaults.
+type WriterOptions struct {
+	// User is the commit user; "" makes one of its own.
+	User string
+	// Memory bounds the bytes that are held before they go to files; 0 is the option write-buffer-size.
+	Memory int64
+	// Workers is how many goroutines write; 0 is as many as there are processors.
+	Workers int
+	// WaitCompaction makes commits wait for compactions that are due.
+	WaitCompaction bool
+
+	fresh bool // upon nothing: the table's files are about to be replaced
+}
+
+// Writer writes rows to a table. It is used by one goroutine, and has to be closed.
+type Writer struct {
+	t       *Table
+	o       WriterOptions
+	conform *write.Conformer
+	w       *write.Writer
+	number  int64
+	upkeep  *write.Background
+}
+
+// NewWriter starts to write to the table as its schema was when the table was opened.
+func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error) {
+	if t.id.System != "" {
+		return nil, invalid("%s is a system table and cannot be written", t.id)
+	}
+	if t.timeTravel() {
+		return nil, invalid("table %s is opened at a state of the past and cannot be written", t.id)
+	}
+	w := &Writer{t: t, upkeep: &write.Background{}, number: 1}
+	if o != nil {
+		w.o = *o
+	}
+	if w.o.User == "" {
+		w.o.User = "tarn-" + uuid.NewString()
+	}
+	if w.o.Memory <= 0 {
+		w.o.Memory = options.WriteBuffer.Get(t.opts)
+	}
+	if err := t.learnVersion(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.conform, err = write.NewConformer(t.id.String(), t.schema.Fields, options.RowKindField.Get(t.opts)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	open, err := w.opener()
+	if err != nil {
+		return nil, err
+	}
+	c := write.Config{
+		Table: t.id.String(), Open: open, Memory: w.o.Memory, Workers: w.o.Workers,
+		Route: write.RouteConfig{Fields: t.schema.Fields, PartitionKeys: t.schema.PartitionKeys, Buckets: t.buckets(), BucketFunction: options.BucketFunction.Get(t.opts)},
+		Path: func(loc datafile.Location, f *manifest.DataFile) (string, error) {
+			_, p, err := t.files.Path(context.Background(), loc, f)
+			return p, err
+		},
+	}
+	if t.buckets() > 0 {
+		c.Route.BucketKeys = t.schema.BucketKeys()
+	}
+	if w.w, err = write.New(c); err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return w, nil
+}
+
+// opener makes the writers of buckets.
+func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.Task)) (write.Bucket, error), error) {
+	t := w.t
+	if !t.HasPrimaryKey() {
+		plain := t.plainTable()
+		return func(ctx context.Context, loc datafile.Location, submit func(write.Task)) (write.Bucket, error) {
+			o := appendtbl.WriterOptions{Location: loc, Submit: func(k *appendtbl.Task) { submit(k) }}
+			if !w.o.fresh {
+				var err error
+				if o.Files, err = t.bucketFiles(ctx, loc); err != nil {
+					return nil, err
+				}
+			}
+			return plain.NewWriter(o), nil
+		}, nil
+	}
+	switch b := t.buckets(); {
+	case b == -1:
+		return nil, fmt.Errorf("table %s: %w: dynamic buckets (bucket = -1 with a primary key); set the option bucket to a number when the table is created", t.id, ErrUnsupported)
+	case b == -2:
+		return nil, fmt.Errorf("table %s: %w: postponed buckets (bucket = -2)", t.id, ErrUnsupported)
+	}
+	if p := options.ChangelogProducer.Get(t.opts); p != "none" {
+		return nil, fmt.Errorf("table %s: %w: changelog-producer = %s; only none can be written", t.id, ErrUnsupported, p)
+	}
+	tree, err := t.mergeTree()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, loc datafile.Location, submit func(write.Task)) (write.Bucket, error) {
+		o := lsm.WriterOptions{Location: loc, Submit: func(k *lsm.Task) { submit(k) }}
+		if !w.o.fresh {
+			var err error
+			if o.Files, err = t.bucketFiles(ctx, loc); err != nil {
+				return nil, err
+			}
+		}
+		b, err := tree.NewWriter(o)
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.id, err)
+		}
+		return b, nil
+	}, nil
+}
+
+// bucketFiles are the files of a bucket in the newest snapshot.
+func (t *Table) bucketFiles(ctx context.Context, loc datafile.Location) ([]*manifest.DataFile, error) {
+	snap, err := t.latest(ctx)
+	if err != nil || snap == nil {
+		return nil, err
+	}
+	entries, err := t.planner.Entries(ctx, snap, plan.Request{
+		Partition: func(p []byte) bool { return string(p) == string(loc.Partition) },
+		Bucket:    func(b int) bool { return b == loc.Bucket },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	out := make([]*manifest.DataFile, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		if n := t.buckets(); n > 0 && e.TotalBuckets > 0 && e.TotalBuckets != n {
+			return nil, invalid("table %s has %d buckets now, but this partition was written with %d: overwrite the partition to distribute its rows anew", t.id, n, e.TotalBuckets)
+		}
+		out[i] = e.File
+	}
+	return out, nil
+}
+
+// User is the commit user.
+func (w *Writer) User() string { return w.o.User }
+
+// Table is the table that is written.
+func (w *Writer) Table() *Table { return w.t }
+
+// Write takes rows: columns by name in any order, those left out are NULL or have their default. The
+// batch is kept until it is written. After an error the Writer is of no use but to be closed.
+func (w *Writer) Write(ctx context.Context, b Batch) error {
+	b, err := w.conform.Conform(b)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err := w.w.Write(ctx, b); err != nil {
+		return fmt.Errorf("table %s: %w", w.t.id, err)
+	}
+	return nil
+}
+
+// Compact begins to compact the buckets that are open, all of their files if full. The results come
+// with the next commits.
+func (w *Writer) Compact(ctx context.Context, full bool) error {
+	if err := w.w.Compact(ctx, full); err != nil {
+		return fmt.Errorf("table %s: %w", w.t.id, err)
+	}
+	return nil
+}
+
+// Prepare ends what was written so far and gives it, to be committed by Table.Commit: the first of two
+// phases, for jobs that commit several tables together and for several writers of one table.
+func (w *Writer) Prepare(ctx context.Context) (*Prepared, error) {
+	base, err := w.t.snaps.LatestID(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", w.t.id, err)
+	}
+	d, err := w.w.Prepare(ctx, w.o.WaitCompaction)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", w.t.id, err)
+	}
+	return &Prepared{d, base}, nil
+}
+
+// Done tells the Writer that what it prepared was committed: call it after Table.Commit, with its
+// result.
+func (w *Writer) Done(r CommitResult) error {
+	var err error
+	if r.LostCompaction {
+		err = w.w.Reset()
+	} else {
+		err = w.w.Committed()
+	}
+	if err != nil {
+		return fmt.Errorf("table %s: %w", w.t.id, err)
+	}
+	if r.SnapshotID > 0 && !options.WriteOnly.Get(w.t.opts) {
+		w.upkeep.Start(w.t.expireQuietly)
+	}
+	return nil
+}
+
+// Commit commits what was written since the last call, all or nothing. It is durable when this
+// returns. Without rows nothing happens.
+func (w *Writer) Commit(ctx context.Context) (CommitResult, error) {
+	p, err := w.Prepare(ctx)
+	if err != nil {
+		return CommitResult{}, err
+	}
+	res, err := w.t.Commit(ctx, CommitID{User: w.o.User, Number: w.number}, p)
+	if errors.Is(err, ErrUnknownOutcome) {
+		res, err = w.t.Commit(ctx, CommitID{User: w.o.User, Number: w.number}, p)
+	}
+	if err != nil {
+		if errors.Is(err, ErrConflict) {
+			err = errors.Join(err, w.t.Abort(ctx, p))
+		}
+		return res, err
+	}
+	w.number++
+	return res, w.Done(res)
+}
+
+// Close ends the Writer. What was not prepared is dropped with its files.
+func (w *Writer) Close() error {
+	err := w.w.Close()
+	w.upkeep.Close()
+	if err != nil {
+		return fmt.Errorf("table %s: %w", w.t.id, err)
+	}
+	return nil
+}
