@@ -7,9 +7,10 @@ import (
 
 // reader walks through bytes of Avro data. After the first error all reads give zero values.
 type reader struct {
-	b   []byte
-	p   int
-	err error
+	b     []byte
+	p     int
+	err   error
+	steps int // values skipped
 }
 
 var (
@@ -102,6 +103,11 @@ func (r *reader) blockLen() int64 {
 func (r *reader) skipValue(t *atype, depth int) {
 	if depth > 64 {
 		r.fail(errNesting)
+		return
+	}
+	// Values of no bytes cost time all the same: arrays of them could say that they have millions.
+	if r.steps++; r.steps > 8*len(r.b)+1024 {
+		r.fail(errShort)
 		return
 	}
 	switch t.kind {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -94,17 +93,7 @@ func (s *Store) newName(prefix string) string {
 }
 
 func (s *Store) readFile(ctx context.Context, name string) ([]byte, error) {
-	f, err := s.c.FS.Open(ctx, s.Path(name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b := make([]byte, f.Size())
-	n, err := f.ReadAt(b, 0)
-	if err != nil && !(errors.Is(err, io.EOF) && n == len(b)) {
-		return nil, fmt.Errorf("read %s: %w", s.Path(name), err)
-	}
-	return b, nil
+	return fileio.ReadFile(ctx, s.c.FS, s.Path(name))
 }
 
 func read[T any](ctx context.Context, s *Store, name string, decode func([]byte) ([]T, error), size int64) ([]T, error) {

@@ -24,9 +24,16 @@ type unknownField struct {
 	nullAt int
 }
 
+// maxKept bounds the JSON of a field that is kept: it is kept with every entry.
+const maxKept = 1024
+
 func newUnknown(f *afield) *unknownField {
 	_, nullAt := f.typ.nullable()
-	return &unknownField{name: f.name, raw: f.raw, typ: f.typ, nullAt: nullAt}
+	u := &unknownField{name: f.name, raw: f.raw, typ: f.typ, nullAt: nullAt}
+	if len(u.raw) > maxKept {
+		u.raw = nil
+	}
+	return u
 }
 
 // keep reads the value of the field and adds it to what is kept, unless it is null.
