@@ -39,14 +39,32 @@ const (
 
 // refresh brings the base to the newest snapshot of the table.
 func (c *Committer) refresh(ctx context.Context) error {
-	known := c.b.id()
-	var latest int64
-	var err error
-	if known > 0 {
-		latest, err = c.c.Snapshots.LatestFrom(ctx, known)
-	} else {
-		latest, err = c.c.Snapshots.LatestID(ctx)
+	if known := c.b.id(); known > 0 {
+		raw, err := fileio.ReadFile(ctx, c.c.FS, c.c.Snapshots.Path(known))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("commit: %w", err)
+		}
+		// After a rollback a number may be used again for another snapshot.
+		if err == nil && bytes.Equal(raw, c.b.raw) {
+			latest, err := c.newer(ctx, known)
+			if err != nil || latest == known {
+				return err
+			}
+			if latest-known <= maxFollow {
+				err = c.follow(ctx, latest)
+				if err == nil {
+					return nil
+				}
+				// What was followed so far may be half applied. If a snapshot expired meanwhile or
+				// does not fit, reading all anew helps.
+				c.b = base{}
+				if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errFollow) {
+					return err
+				}
+			}
+		}
 	}
+	latest, err := c.c.Snapshots.LatestID(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,29 +76,19 @@ func (c *Committer) refresh(ctx context.Context) error {
 		clear(c.marks)
 		return nil
 	}
-	if known > 0 && latest >= known && latest-known <= maxFollow {
-		raw, err := fileio.ReadFile(ctx, c.c.FS, c.c.Snapshots.Path(known))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("commit: %w", err)
-		}
-		// After a rollback a number may be used again for another snapshot.
-		if err == nil && bytes.Equal(raw, c.b.raw) {
-			if latest == known {
-				return nil
-			}
-			err = c.follow(ctx, latest)
-			if err == nil {
-				return nil
-			}
-			// What was followed so far may be half applied. If a snapshot expired meanwhile or does
-			// not fit, reading all anew helps.
-			c.b = base{}
-			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errFollow) {
-				return err
-			}
-		}
-	}
 	return c.reload(ctx, latest)
+}
+
+// newer gives the newest snapshot, starting from one that is there.
+func (c *Committer) newer(ctx context.Context, known int64) (int64, error) {
+	for range 4 {
+		there, err := c.c.Snapshots.Exists(ctx, known+1)
+		if err != nil || !there {
+			return known, err
+		}
+		known++
+	}
+	return c.c.Snapshots.LatestFrom(ctx, known)
 }
 
 // readSnapshot reads a snapshot and its bytes.

@@ -52,7 +52,8 @@ func (c *Committer) checkFiles(l *live, ch *changes) (map[bucketKey]*touched, *c
 		}
 		there := l.has(id) && !t.deleted[id] || t.added[id] != nil
 		switch {
-		case e.Kind == manifest.Add && there:
+		case e.Kind == manifest.Add && (there || t.deleted[id]):
+			// To remove a file and add the same one is a commit done twice; expiry would delete it.
 			return nil, &conflict{"a file to add is there already, the commit may have been done before", fmt.Errorf("%s", id)}, nil
 		case e.Kind == manifest.Add:
 			t.added[id] = e

@@ -120,6 +120,20 @@ func TestOverwriteRaces(t *testing.T) {
 	}
 }
 
+// TestOverwriteTwice is B039 for overwrites: under another identity the same files cannot be added again.
+func TestOverwriteTwice(t *testing.T) {
+	e, c := partEnv(t)
+	d := []manifest.Delta{e.inPart("z", "x", int64(1), 0)}
+	for _, again := range []int{0, 1} {
+		r, err := c.CommitOverwrite(t.Context(), id("o", 1), Overwrite{Dynamic: true}, d, Options{})
+		if err != nil || r.Repeated != again {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	_, err := c.CommitOverwrite(t.Context(), id("p", 1), Overwrite{Dynamic: true}, d, Options{})
+	wantConflict(t, err, snapshot.Overwrite, "there already")
+}
+
 // TestRescale: the number of buckets changes by an overwrite, and vectors and indexes of what is
 // replaced go too.
 func TestRescale(t *testing.T) {
