@@ -294,8 +294,12 @@ func TestLookup(t *testing.T) {
 		kind       snapshot.CommitKind
 		base, want int64
 	}{
-		{"u", 2, snapshot.Append, 0, 3}, {"u", 2, snapshot.Append, 2, 3}, {"u", 2, snapshot.Append, 3, 0},
-		{"u", 2, snapshot.Compact, 0, 0}, {"v", 2, snapshot.Append, 0, 0}, {"u", 9, snapshot.Append, 0, 0},
+		{"u", 2, snapshot.Append, 0, 3},
+		{"u", 2, snapshot.Append, 2, 3},
+		{"u", 2, snapshot.Append, 3, 0},
+		{"u", 2, snapshot.Compact, 0, 0},
+		{"v", 2, snapshot.Append, 0, 0},
+		{"u", 9, snapshot.Append, 0, 0},
 	} {
 		s, err := c.Lookup(ctx, x.user, x.number, x.kind, x.base)
 		if err != nil || (s == nil) != (x.want == 0) || s != nil && s.ID != x.want {
