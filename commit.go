@@ -12,6 +12,8 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/types"
 )
@@ -139,6 +141,8 @@ func (t *Table) committerOf() (*commit.Committer, error) {
 			return nil, fmt.Errorf("table %s: option %s: %w", t.id, options.TarnWriteVersion.Key(), err)
 		}
 		c.Version = v
+	} else if t.schema.Version < schema.LatestVersion {
+		c.Version = t.version() // an old table without rows says nothing else of its release
 	}
 	t.committer = commit.New(t.id.String(), c)
 	return t.committer, nil
@@ -346,3 +350,68 @@ func (t *Table) Truncate(ctx context.Context) (CommitResult, error) {
 
 // timeNow is the clock of the table.
 func (t *Table) timeNow() time.Time { return t.env.now() }
+
+// JoinPrepared makes one of several parts, to be committed together. They have to be of one table, in
+// the order in which they were written.
+func JoinPrepared(parts ...*Prepared) *Prepared {
+	out := &Prepared{}
+	for i, p := range parts {
+		if i == 0 || p.base < out.base {
+			out.base = p.base
+		}
+		out.deltas = append(out.deltas, p.deltas...)
+	}
+	return out
+}
+
+// WasCommitted reports whether a commit of this identity was done, by the snapshots after the base of
+// what was prepared. The error wraps ErrUndecided if these have expired.
+func (t *Table) WasCommitted(ctx context.Context, id CommitID, p *Prepared) (bool, error) {
+	c, err := t.committerOf()
+	if err != nil {
+		return false, err
+	}
+	kind := snapshot.Append
+	if !hasAppend(p.deltas) {
+		kind = snapshot.Compact
+	}
+	s, err := c.Lookup(ctx, id.User, id.Number, kind, p.base)
+	if err != nil {
+		return false, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return s != nil, nil
+}
+
+func hasAppend(deltas []manifest.Delta) bool {
+	for i := range deltas {
+		if deltas[i].HasAppend() {
+			return true
+		}
+	}
+	return false
+}
+
+// HoldsAny reports whether a file that was prepared is part of the newest snapshot: then it was
+// committed. That none is proves nothing, as files are compacted away.
+func (t *Table) HoldsAny(ctx context.Context, p *Prepared) (bool, error) {
+	snap, err := t.latest(ctx)
+	if err != nil || snap == nil {
+		return false, err
+	}
+	names := map[string]bool{}
+	for i := range p.deltas {
+		for _, f := range p.deltas[i].Added {
+			names[f.Name] = true
+		}
+	}
+	entries, err := t.planner.Entries(ctx, snap, plan.Request{})
+	if err != nil {
+		return false, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	for i := range entries {
+		if names[entries[i].File.Name] {
+			return true, nil
+		}
+	}
+	return false, nil
+}

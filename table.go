@@ -290,26 +290,15 @@ func (t *Table) version() manifest.Version {
 	return manifest.Latest
 }
 
-// learnVersion looks at what the table has been written with so far.
+// learnVersion finds out what the table has been written with so far.
 func (t *Table) learnVersion(ctx context.Context) error {
-	snap, err := t.latest(ctx)
-	if err != nil || snap == nil {
+	c, err := t.committerOf()
+	if err != nil {
 		return err
 	}
-	entries, err := t.planner.Entries(ctx, snap, plan.Request{})
+	v, err := c.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.id, err)
-	}
-	if len(entries) == 0 {
-		return nil
-	}
-	v := manifest.VersionOf(entries)
-	if s := options.TarnWriteVersion.Get(t.opts); s != "" {
-		w, err := manifest.ParseVersion(s)
-		if err != nil {
-			return fmt.Errorf("table %s: option %s: %w", t.id, options.TarnWriteVersion.Key(), err)
-		}
-		v = max(v, w)
 	}
 	if v == t.version() {
 		return nil
@@ -317,7 +306,6 @@ func (t *Table) learnVersion(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ver = v
-	t.reader = nil
 	if err := t.useFiles(ctx); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -26,6 +27,9 @@ type WriterOptions struct {
 	Workers int
 	// WaitCompaction makes commits wait for compactions that are due.
 	WaitCompaction bool
+	// After is what earlier writers have prepared and nobody has committed yet. It has to be committed
+	// before, or together with, what this Writer writes: rows of this one are newer.
+	After []*Prepared
 
 	fresh bool // upon nothing: the table's files are about to be replaced
 }
@@ -95,7 +99,7 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 			o := appendtbl.WriterOptions{Location: loc, Submit: func(k *appendtbl.Task) { submit(k) }}
 			if !w.o.fresh {
 				var err error
-				if o.Files, err = t.bucketFiles(ctx, loc); err != nil {
+				if o.Files, err = w.upon(ctx, loc); err != nil {
 					return nil, err
 				}
 			}
@@ -119,7 +123,7 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 		o := lsm.WriterOptions{Location: loc, Submit: func(k *lsm.Task) { submit(k) }}
 		if !w.o.fresh {
 			var err error
-			if o.Files, err = t.bucketFiles(ctx, loc); err != nil {
+			if o.Files, err = w.upon(ctx, loc); err != nil {
 				return nil, err
 			}
 		}
@@ -153,6 +157,34 @@ func (t *Table) bucketFiles(ctx context.Context, loc datafile.Location) ([]*mani
 		out[i] = e.File
 	}
 	return out, nil
+}
+
+// upon gives the files of a bucket that the Writer writes upon: those of the newest snapshot, as what
+// is prepared and not yet committed changes them (BUGS B034).
+func (w *Writer) upon(ctx context.Context, loc datafile.Location) ([]*manifest.DataFile, error) {
+	files, err := w.t.bucketFiles(ctx, loc)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range w.o.After {
+		for i := range p.deltas {
+			d := &p.deltas[i]
+			if d.Bucket != loc.Bucket || string(d.Partition) != string(loc.Partition) {
+				continue
+			}
+			for _, b := range append(append([]*manifest.DataFile{}, d.Deleted...), d.CompactBefore...) {
+				files = slices.DeleteFunc(files, func(f *manifest.DataFile) bool { return f.Name == b.Name && f.Level == b.Level })
+			}
+			for _, f := range d.Added {
+				// A file that was written and compacted in the same part is gone already.
+				if !slices.ContainsFunc(d.CompactBefore, func(b *manifest.DataFile) bool { return b.Name == f.Name && b.Level == f.Level }) {
+					files = append(files, f)
+				}
+			}
+			files = append(files, d.CompactAfter...)
+		}
+	}
+	return files, nil
 }
 
 // User is the commit user.

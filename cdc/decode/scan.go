@@ -2,6 +2,8 @@ package decode
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -47,12 +49,27 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
+// oddBytes has a bit, the highest of its byte, for the first byte that is not plain; those above it
+// may be wrong.
+func oddBytes(w uint64) uint64 {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	quote, slash := w^ones*'"', w^ones*'\\'
+	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & high
+}
+
 // str reads a string at pos and gives it with its quotes.
 func (s *scanner) str() ([]byte, bool) {
 	start := s.pos
 	d := s.data
 	i := start + 1
 	for {
+		for i+8 <= len(d) { // eight bytes at a time
+			if odd := oddBytes(binary.LittleEndian.Uint64(d[i:])); odd != 0 {
+				i += bits.TrailingZeros64(odd) >> 3
+				break
+			}
+			i += 8
+		}
 		for i < len(d) && plain[d[i]] {
 			i++
 		}

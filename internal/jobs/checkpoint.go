@@ -41,9 +41,11 @@ type TableState struct {
 	Table    string `json:"table"`              // db.name
 	Base     int64  `json:"base"`               // newest snapshot when the files were prepared; 0: none
 	Prepared []byte `json:"prepared,omitempty"` // what is to be committed, nil: nothing
-	// Position is the source position up to which the table holds everything, if that is not the
-	// checkpoint's: the table was set aside, or starts later.
+	// Position is the source position up to which the table held everything when Prepared was not yet
+	// committed, and At the number of the checkpoint of that position, -1 for the beginning: what the
+	// table goes back to if Prepared cannot be committed, or if it was set aside.
 	Position json.RawMessage `json:"position,omitempty"`
+	At       int64           `json:"at"`
 	Status   Status          `json:"status,omitempty"`
 	Reason   string          `json:"reason,omitempty"`
 }

@@ -1,0 +1,391 @@
+package cdc
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/cdc/decode"
+	"github.com/tarnlake/tarn/cdc/source"
+)
+
+// RunOptions of Run. The zero value has the defaults.
+type RunOptions struct {
+	// Source is used instead of the one that the job's file names.
+	Source source.Source
+	// Stdin is what a source of "-" reads; nil is os.Stdin.
+	Stdin io.Reader
+	// Stop ends the job after one more checkpoint when it is closed.
+	Stop <-chan struct{}
+	// Once ends the job when the source has no more for the moment.
+	Once bool
+	// Progress is called after each fetch and each checkpoint; nil is none.
+	Progress func(Progress)
+	Log      *slog.Logger
+	Clock    func() time.Time
+	// NoSync and Events are for the catalog.
+	NoSync bool
+	Events *tarn.Events
+}
+
+// Progress is where a job stands.
+type Progress struct {
+	Rows        int64 // applied by this run
+	Tables      int
+	Failed      int
+	Checkpoint  int64     // newest one, -1: none
+	LastCommit  time.Time // when it was committed
+	EventMillis int64     // when the source made the newest change applied
+	Skipped     int64     // rows and messages dropped by on-error
+}
+
+// Summary is what a run did.
+type Summary struct {
+	Progress
+	// FailedTables are those set aside, with the reasons; the others are complete.
+	FailedTables map[string]error
+}
+
+// runner is a job that runs.
+type runner struct {
+	cfg  *Config
+	o    RunOptions
+	cat  *tarn.Catalog
+	job  *tarn.Job
+	w    *Writer
+	src  source.Source
+	p    Progress
+	last []byte // position of the newest event applied
+	done []byte // position of the newest checkpoint
+	at   int64  // its number
+	dead *os.File
+	// back is where tables go back to that are set aside.
+	back map[string]tarn.TableState
+}
+
+// Run runs a job until its source ends, Stop is closed or the context ends. It goes on from the job's
+// newest checkpoint. Tables that fail are in the Summary; the error is about the job as a whole.
+func Run(ctx context.Context, cfg *Config, o RunOptions) (sum *Summary, err error) {
+	r := &runner{cfg: cfg, o: o, back: map[string]tarn.TableState{}, at: -1}
+	if r.o.Clock == nil {
+		r.o.Clock = time.Now //nolint:forbidigo // the default
+	}
+	if r.o.Log == nil {
+		r.o.Log = slog.New(slog.DiscardHandler)
+	}
+	defer func() {
+		if cerr := r.close(); err == nil {
+			err = cerr
+		}
+		sum = &Summary{Progress: r.p, FailedTables: map[string]error{}}
+		if r.w != nil {
+			sum.FailedTables = r.w.Failed()
+		}
+	}()
+	if err := r.open(ctx); err != nil {
+		return nil, fmt.Errorf("job %s: %w", cfg.Name, err)
+	}
+	if err := r.run(ctx); err != nil {
+		return nil, fmt.Errorf("job %s: %w", cfg.Name, err)
+	}
+	return nil, nil
+}
+
+func (r *runner) open(ctx context.Context) error {
+	var err error
+	r.cat, err = tarn.Open(ctx, r.cfg.Sink.Warehouse, &tarn.OpenOptions{
+		FileIO: r.cfg.Sink.Catalog, NoSync: r.o.NoSync, Log: r.o.Log, Clock: r.o.Clock, Events: r.o.Events,
+	})
+	if err != nil {
+		return err
+	}
+	if r.job, err = r.cat.OpenJob(ctx, r.cfg.Name); err != nil {
+		return err
+	}
+	host, _ := os.Hostname()
+	other, err := r.job.Lease(ctx, fmt.Sprintf("%s, process %d", host, os.Getpid()), r.o.Clock(), leaseTime)
+	if err != nil {
+		return err
+	}
+	if other != "" {
+		return fmt.Errorf("it runs already (%s): stop that process, or wait %s after its end", other, leaseTime)
+	}
+	wo, err := r.cfg.writerOptions(r.job.User())
+	if err != nil {
+		return err
+	}
+	wo.BadRow, wo.Clock = r.badRow, r.o.Clock
+	if r.w, err = NewWriter(r.cat, wo); err != nil {
+		return err
+	}
+	if r.src = r.o.Source; r.src == nil {
+		in := r.o.Stdin
+		if in == nil {
+			in = os.Stdin
+		}
+		if r.src, err = OpenSource(r.cfg, in); err != nil {
+			return err
+		}
+	}
+	from, err := r.recover(ctx)
+	if err != nil {
+		return err
+	}
+	return r.src.Open(ctx, from)
+}
+
+const leaseTime = 30 * time.Second
+
+// badRow follows on-error.
+func (r *runner) badRow(table string, raw []byte, err error) error {
+	switch r.cfg.OnError.Mode {
+	case "skip":
+		r.p.Skipped++
+		return nil
+	case "dead-letter":
+		r.p.Skipped++
+		return r.deadLetter(table, raw, err)
+	}
+	return err
+}
+
+func (r *runner) deadLetter(table string, raw []byte, cause error) error {
+	if r.dead == nil {
+		f, err := os.OpenFile(r.cfg.OnError.DeadLetter, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return fmt.Errorf("dead-letter file: %w", err)
+		}
+		r.dead = f
+	}
+	line, err := json.Marshal(map[string]any{"table": table, "error": cause.Error(), "event": string(raw), "time": r.o.Clock().UTC()})
+	if err != nil {
+		return err
+	}
+	_, err = r.dead.Write(append(line, '\n'))
+	return err
+}
+
+func (r *runner) run(ctx context.Context) error {
+	every := time.Duration(r.cfg.Checkpoint.Every)
+	next := r.o.Clock().Add(every)
+	for {
+		evs, err := r.fetch(ctx, next)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return err
+		}
+		for i := range evs {
+			if err := r.w.Apply(ctx, &evs[i]); err != nil {
+				return err
+			}
+			if evs[i].Position != nil {
+				if r.last, err = evs[i].Position.MarshalBinary(); err != nil {
+					return err
+				}
+			}
+			r.p.EventMillis = max(r.p.EventMillis, evs[i].Millis)
+		}
+		stop := end || r.stopped() || r.o.Once && len(evs) == 0
+		if now := r.o.Clock(); stop || !now.Before(next) || r.w.Buffered() >= r.cfg.Checkpoint.Rows {
+			if err := r.checkpoint(ctx); err != nil {
+				return err
+			}
+			next = r.o.Clock().Add(every)
+		}
+		r.tell()
+		if stop {
+			return nil
+		}
+	}
+}
+
+func (r *runner) stopped() bool {
+	select {
+	case <-r.o.Stop:
+		return r.o.Stop != nil
+	default:
+		return false
+	}
+}
+
+// fetch waits for events until the next checkpoint is due or the job has to stop.
+func (r *runner) fetch(ctx context.Context, next time.Time) ([]decode.Event, error) {
+	wait := max(next.Sub(r.o.Clock()), time.Millisecond)
+	fctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if r.o.Stop != nil {
+		go func() {
+			select {
+			case <-r.o.Stop:
+				cancel()
+			case <-fctx.Done():
+			}
+		}()
+	}
+	evs, err := r.src.Fetch(fctx)
+	if err != nil && fctx.Err() != nil && ctx.Err() == nil {
+		return nil, nil // time for a checkpoint
+	}
+	return evs, err
+}
+
+func (r *runner) tell() {
+	r.p.Rows, r.p.Tables, r.p.Failed, r.p.Checkpoint = r.w.Rows(), len(r.w.Tables()), len(r.w.Failed()), r.at
+	if r.o.Progress != nil {
+		r.o.Progress(r.p)
+	}
+}
+
+// checkpoint writes down what is prepared, then commits it, then tells the source.
+func (r *runner) checkpoint(ctx context.Context) error {
+	parts, err := r.w.Prepare(ctx)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(r.last, r.done) && !anyPrepared(parts) {
+		return nil
+	}
+	ck := &tarn.Checkpoint{Position: encodePosition(r.last), Millis: r.o.Clock().UnixMilli()}
+	for i := range parts {
+		st, err := r.state(&parts[i])
+		if err != nil {
+			return err
+		}
+		ck.Tables = append(ck.Tables, st)
+	}
+	if err := r.job.Write(ctx, ck); err != nil {
+		return err
+	}
+	if err := r.commit(ctx, ck.Number, parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.Failed == nil {
+			r.back[p.Table] = tarn.TableState{Table: p.Table, Position: ck.Position, At: ck.Number}
+		}
+	}
+	r.done, r.at = r.last, ck.Number
+	r.p.LastCommit = r.o.Clock()
+	if _, err := r.job.Lease(ctx, "", r.o.Clock(), leaseTime); err != nil {
+		return err
+	}
+	if r.done != nil && len(r.w.Failed()) == 0 {
+		if err := r.src.Ack(ctx, r.done); err != nil {
+			return err
+		}
+	}
+	return r.job.Trim(ctx, 3)
+}
+
+func anyPrepared(parts []TablePrepared) bool {
+	for _, p := range parts {
+		if p.Prepared != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// state is a table's part of a checkpoint.
+func (r *runner) state(p *TablePrepared) (tarn.TableState, error) {
+	st, ok := r.back[p.Table]
+	if !ok {
+		st = tarn.TableState{Table: p.Table, At: -1}
+	}
+	st.Status, st.Reason, st.Prepared, st.Base = "", "", nil, 0
+	if p.Failed != nil {
+		st.Status, st.Reason = tarn.TableFailed, p.Failed.Error()
+		return st, nil
+	}
+	if p.Prepared != nil {
+		b, err := p.Prepared.MarshalBinary()
+		if err != nil {
+			return st, err
+		}
+		st.Prepared, st.Base = b, p.Prepared.Base()
+	}
+	return st, nil
+}
+
+// commit commits all tables, some at the same time. One that fails is set aside.
+func (r *runner) commit(ctx context.Context, number int64, parts []TablePrepared) error {
+	if err := r.job.Verify(ctx); err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, len(parts))
+	slots := make(chan struct{}, 4)
+	for i := range parts {
+		if parts[i].Prepared == nil {
+			continue
+		}
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			_, errs[i] = r.w.Commit(ctx, number, &parts[i])
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		switch {
+		case err == nil && parts[i].Prepared != nil:
+			// Snapshots that tell whether this was committed do not expire before the next time.
+			if err := parts[i].t.t.PutConsumer(ctx, r.job.User(), parts[i].Prepared.Base()+1); err != nil {
+				return err
+			}
+		case err == nil:
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, tarn.ErrUnknownOutcome):
+			return err // the next start finds out
+		default:
+			parts[i].Failed = err
+			r.w.SetAside(parts[i].Table, err)
+		}
+	}
+	return nil
+}
+
+func encodePosition(p []byte) json.RawMessage {
+	if p == nil {
+		return nil
+	}
+	return json.RawMessage(`"` + base64.StdEncoding.EncodeToString(p) + `"`)
+}
+
+func decodePosition(m json.RawMessage) ([]byte, error) {
+	if len(m) == 0 || string(m) == "null" {
+		return nil, nil
+	}
+	var s string
+	if err := json.Unmarshal(m, &s); err != nil {
+		return nil, fmt.Errorf("position in checkpoint: %w", err)
+	}
+	return base64.StdEncoding.DecodeString(s)
+}
+
+func (r *runner) close() error {
+	var errs []error
+	if r.w != nil {
+		errs = append(errs, r.w.Close())
+	}
+	if r.src != nil {
+		errs = append(errs, r.src.Close())
+	}
+	if r.dead != nil {
+		errs = append(errs, r.dead.Close())
+	}
+	if r.job != nil {
+		errs = append(errs, r.job.Release(context.Background()))
+	}
+	return errors.Join(errs...)
+}

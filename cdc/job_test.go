@@ -1,0 +1,192 @@
+package cdc_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/cdc"
+	"github.com/tarnlake/tarn/cdc/decode"
+	"github.com/tarnlake/tarn/cdc/source"
+	"github.com/tarnlake/tarn/cdc/source/demo"
+)
+
+func config(t testing.TB, text string, args ...any) *cdc.Config {
+	t.Helper()
+	c, err := cdc.ParseConfig(fmt.Appendf(nil, text, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func demoConfig(t testing.TB, wh string, rows int) *cdc.Config {
+	return config(t, `
+name: shop
+source: {type: demo}
+sink: {warehouse: %q, table: "ods.{table}", options: {bucket: 2}}
+checkpoint: {every: 1h, rows: %d}
+`, wh, rows)
+}
+
+func verify(t *testing.T, wh string, s *demo.Source) {
+	t.Helper()
+	cat, err := tarn.Open(t.Context(), wh, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.Shop().Verify(t.Context(), cat, func(n string) string { return "ods." + n })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res) != 5 {
+		t.Errorf("%d tables", len(res))
+	}
+	for _, r := range res {
+		if len(r.Differences) > 0 || r.Rows == 0 {
+			t.Errorf("%s, %d rows: %s", r.Table, r.Rows, strings.Join(r.Differences, "; "))
+		}
+		tab, err := cat.Table(t.Context(), r.Table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := tab.Check(t.Context()); err != nil || len(c.Problems) > 0 {
+			t.Errorf("%s: check: %+v, %v", r.Table, c, err)
+		}
+	}
+}
+
+// The whole shop arrives, schema changes and shards included.
+func TestWholeShop(t *testing.T) {
+	wh := t.TempDir()
+	src := demo.NewSource(1, 30000)
+	sum, err := cdc.Run(t.Context(), demoConfig(t, wh, 5000), cdc.RunOptions{Source: src, NoSync: true})
+	if err != nil || len(sum.FailedTables) > 0 {
+		t.Fatal(err, sum)
+	}
+	verify(t, wh, src)
+}
+
+// stopping ends with an error after some fetches, as a process that dies.
+type stopping struct {
+	source.Source
+	left int
+}
+
+var errDied = errors.New("died")
+
+func (s *stopping) Fetch(ctx context.Context) ([]decode.Event, error) {
+	if s.left--; s.left < 0 {
+		return nil, errDied
+	}
+	return s.Source.Fetch(ctx)
+}
+
+// A job that dies again and again loses nothing and doubles nothing.
+func TestDiesAndGoesOn(t *testing.T) {
+	wh := t.TempDir()
+	for n := 0; ; n++ {
+		src := demo.NewSource(2, 20000)
+		_, err := cdc.Run(t.Context(), demoConfig(t, wh, 2000), cdc.RunOptions{Source: &stopping{src, 7}, NoSync: true})
+		if errors.Is(err, errDied) {
+			if n > 100 {
+				t.Fatal("makes no progress")
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n < 3 {
+			t.Errorf("died %d times only", n)
+		}
+		verify(t, wh, src)
+		return
+	}
+}
+
+func runFile(t *testing.T, wh, extra, text string) (*cdc.Summary, error) {
+	t.Helper()
+	c := config(t, `
+name: f
+source: {type: files, path: "-", format: debezium-json}
+sink: {warehouse: %q, table: "l.{table}"}
+%s`, wh, extra)
+	return cdc.Run(t.Context(), c, cdc.RunOptions{Stdin: bytes.NewReader([]byte(text)), NoSync: true})
+}
+
+func event(table, op, row string) string {
+	key, side := "after", "before"
+	if op == "d" {
+		key, side = "before", "after"
+	}
+	return fmt.Sprintf(`{%q:%s,%q:null,"op":%q,"source":{"db":"s","table":%q,"ts_ms":1}}`, key, row, side, op, table) + "\n"
+}
+
+// One table whose types clash is set aside; the others go on.
+func TestBadTableIsSetAside(t *testing.T) {
+	wh := t.TempDir()
+	cat, err := tarn.Open(t.Context(), wh, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cat.CreateDatabase(t.Context(), "l", nil); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := runFile(t, wh, "", event("a", "c", `{"id":1}`)+event("b", "c", `{"id":2}`))
+	if err != nil || len(sum.FailedTables) != 0 {
+		t.Fatal(err, sum)
+	}
+	tab, err := cat.Table(t.Context(), "l.a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Alter(t.Context(), tarn.UpdateType{Path: []string{"id"}, Type: mustType("INT")}); err != nil {
+		t.Fatal(err)
+	}
+	sum, err = runFile(t, wh, "", event("a", "c", `{"id":1}`)+event("b", "c", `{"id":2}`)+event("a", "c", `{"id":"x"}`)+event("b", "c", `{"id":3}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := sum.FailedTables["l.a"]; e == nil || !strings.Contains(e.Error(), "column id") {
+		t.Errorf("failed tables %v", sum.FailedTables)
+	}
+	n := 0
+	tab, err = cat.Table(t.Context(), "l.b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b, err := range tab.Scan(tarn.ScanOptions{}).Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += int(b.NumRows())
+	}
+	if n != 2 {
+		t.Errorf("table b has %d rows, want 2: events already taken are counted off, and none is lost", n)
+	}
+}
+
+// What cannot be understood goes where the job says.
+func TestOnError(t *testing.T) {
+	bad := event("a", "c", `{"id":1}`) + "{nonsense\n" + event("a", "c", `{"id":2}`)
+	if _, err := runFile(t, t.TempDir(), "", bad); err == nil || !strings.Contains(err.Error(), "-:2") {
+		t.Errorf("fail: %v", err)
+	}
+	if sum, err := runFile(t, t.TempDir(), "on-error: skip", bad); err != nil || sum.Skipped != 1 || sum.Rows != 2 {
+		t.Errorf("skip: %v %+v", err, sum)
+	}
+	file := filepath.Join(t.TempDir(), "dead.jsonl")
+	if _, err := runFile(t, t.TempDir(), "on-error: {dead-letter: "+file+"}", bad); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "{nonsense") {
+		t.Errorf("dead letters %s, %v", b, err)
+	}
+}

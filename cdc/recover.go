@@ -1,0 +1,127 @@
+package cdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tarnlake/tarn"
+)
+
+// recover commits what the newest checkpoint has prepared, unless it was, and gives the position to go
+// on from. Tables for which that is not possible go back to where they were.
+func (r *runner) recover(ctx context.Context) ([]byte, error) {
+	ck, err := r.job.Latest(ctx)
+	if err != nil || ck == nil {
+		return nil, err
+	}
+	here, err := decodePosition(ck.Position)
+	if err != nil {
+		return nil, err
+	}
+	r.last, r.done, r.at = here, here, ck.Number
+	oldest, oldestAt := here, ck.Number
+	behind := map[string][]byte{}
+	for i := range ck.Tables {
+		st := &ck.Tables[i]
+		ok, err := r.again(ctx, ck.Number, st)
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", st.Table, err)
+		}
+		if ok {
+			r.back[st.Table] = tarn.TableState{Table: st.Table, Position: ck.Position, At: ck.Number}
+			continue
+		}
+		pos, err := decodePosition(st.Position)
+		if err != nil {
+			return nil, err
+		}
+		r.back[st.Table] = tarn.TableState{Table: st.Table, Position: st.Position, At: st.At}
+		behind[st.Table] = pos
+		if st.At < oldestAt {
+			oldest, oldestAt = pos, st.At
+		}
+		r.o.Log.Info("table goes back", "table", st.Table, "checkpoint", st.At)
+	}
+	if oldestAt == ck.Number {
+		return here, nil
+	}
+	// Read again from the oldest place; each table passes over what it has.
+	for i := range ck.Tables {
+		name := ck.Tables[i].Table
+		pos, back := behind[name]
+		if !back {
+			pos = here
+		}
+		if r.back[name].At != oldestAt && pos != nil {
+			r.w.SkipUntil(name, pos)
+		}
+	}
+	return oldest, nil
+}
+
+// again commits a table's part once more; false if the table has to go back.
+func (r *runner) again(ctx context.Context, number int64, st *tarn.TableState) (bool, error) {
+	if st.Status != tarn.TableRunning {
+		return false, nil
+	}
+	if st.Prepared == nil {
+		return true, nil
+	}
+	p, err := tarn.UnmarshalPrepared(st.Prepared)
+	if err != nil {
+		return false, err
+	}
+	t, err := r.cat.Table(ctx, st.Table)
+	if errors.Is(err, tarn.ErrNotExist) {
+		return false, nil // dropped meanwhile: made anew from where it was
+	}
+	if err != nil {
+		return false, err
+	}
+	id := tarn.CommitID{User: r.job.User(), Number: number}
+	done, err := t.WasCommitted(ctx, id, p)
+	if errors.Is(err, tarn.ErrUndecided) {
+		return r.undecided(ctx, t, p, err)
+	}
+	if err != nil {
+		return false, err
+	}
+	if done {
+		// Its second snapshot, of a compaction, may still be missing: committing again makes it.
+		if _, err := t.Commit(ctx, id, p); err != nil && !errors.Is(err, tarn.ErrConflict) {
+			return false, err
+		}
+		return true, nil
+	}
+	if err := t.CheckPrepared(ctx, p); err != nil {
+		if errors.Is(err, tarn.ErrNotExist) {
+			r.o.Log.Warn("prepared files were removed by somebody", "table", st.Table, "err", err)
+			return false, nil
+		}
+		return false, err
+	}
+	if err := r.job.Verify(ctx); err != nil {
+		return false, err
+	}
+	if _, err := t.Commit(ctx, id, p); err != nil {
+		if errors.Is(err, tarn.ErrConflict) {
+			return false, nil
+		}
+		return false, err
+	}
+	return true, nil
+}
+
+// undecided: the snapshots that would tell have expired. A prepared file that lives in the newest
+// snapshot means that it was committed; otherwise nobody knows, and nothing is guessed.
+func (r *runner) undecided(ctx context.Context, t *tarn.Table, p *tarn.Prepared, cause error) (bool, error) {
+	live, err := t.HoldsAny(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	if live {
+		return true, nil
+	}
+	return false, fmt.Errorf("nobody can tell whether the last step was committed (%w); look at the table, then reset the job", cause)
+}

@@ -1,0 +1,56 @@
+package cdc
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tarnlake/tarn/cdc/decode"
+	"github.com/tarnlake/tarn/cdc/source"
+	"github.com/tarnlake/tarn/cdc/source/demo"
+	"github.com/tarnlake/tarn/cdc/source/files"
+)
+
+// sources are those known, by their type in job files. A new one is a package and a line here.
+var sources = map[string]func(c *Config, in io.Reader) (source.Source, error){
+	"demo": func(c *Config, _ io.Reader) (source.Source, error) {
+		n := c.Source.Events
+		if n <= 0 {
+			n = 1_000_000
+		}
+		return demo.NewSource(c.Source.Seed, n), nil
+	},
+	"files": func(c *Config, in io.Reader) (source.Source, error) {
+		o := files.Options{Paths: []string{c.Source.Path}, Format: c.Source.Format, Follow: c.Source.Follow, Input: in, FileSystem: c.Sink.Catalog}
+		o.Decode = decode.Options{}
+		if o.Format == "" {
+			return nil, fmt.Errorf("source.format is missing; there are %s", strings.Join(decode.Formats(), ", "))
+		}
+		return files.New(o)
+	},
+}
+
+// later are sources that are known by name and not there yet.
+var later = []string{"mysql", "postgres", "kafka", "mongodb"}
+
+func sourceNames() []string {
+	out := make([]string, 0, len(sources))
+	for n := range sources {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// OpenSource makes the source of a job; in is standard input.
+func OpenSource(c *Config, in io.Reader) (source.Source, error) {
+	f := sources[c.Source.Type]
+	switch {
+	case f != nil:
+		return f(c, in)
+	case slices.Contains(later, c.Source.Type):
+		return nil, fmt.Errorf("source.type %s is not supported yet; there are %s", c.Source.Type, strings.Join(sourceNames(), ", "))
+	}
+	return nil, fmt.Errorf("source.type %q is not known; there are %s", c.Source.Type, strings.Join(sourceNames(), ", "))
+}

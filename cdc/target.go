@@ -1,0 +1,264 @@
+package cdc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/cdc/decode"
+	"github.com/tarnlake/tarn/types"
+)
+
+// target is a table of the lake that changes go to.
+type target struct {
+	w      *Writer
+	name   string
+	t      *tarn.Table
+	writer *tarn.Writer
+	fields []types.Field
+	keyed  bool
+
+	b     *array.RecordBuilder
+	kinds []types.RowKind
+	drop  []bool // rows that turned out bad while they were put in
+	bad   int
+
+	plans     map[*decode.Shape]*shapePlan
+	skip      []byte           // position up to which the table has everything
+	earlier   []*tarn.Prepared // of writers with older schemas
+	failed    error
+	pending   int64 // rows since the last prepare
+	committed int64 // newest snapshot of ours
+}
+
+// shapePlan says where the columns of a shape go.
+type shapePlan struct {
+	from []int // by lake column: column of the shape, -1: none
+}
+
+// skips passes over events that the table has already.
+func (t *target) skips(ev *decode.Event) bool {
+	if t.skip == nil {
+		return false
+	}
+	if ev.Position != nil {
+		if b, err := ev.Position.MarshalBinary(); err == nil && bytes.Equal(b, t.skip) {
+			t.skip = nil
+		}
+	}
+	return true
+}
+
+// setAside ends the table's part. What was not prepared is dropped.
+func (t *target) setAside(err error) {
+	if t.failed == nil {
+		t.failed = err
+	}
+	if cerr := t.close(); cerr != nil {
+		t.failed = errors.Join(t.failed, cerr)
+	}
+}
+
+func (t *target) close() error {
+	t.pending = 0
+	if t.writer == nil {
+		return nil
+	}
+	err := t.writer.Close()
+	if len(t.earlier) > 0 {
+		err = errors.Join(err, t.t.Abort(context.Background(), t.earlier...))
+		t.earlier = nil
+	}
+	t.writer = nil
+	return err
+}
+
+func (t *target) apply(ctx context.Context, ev *decode.Event) error {
+	plan := t.plans[ev.Shape]
+	if plan == nil {
+		var err error
+		if plan, err = t.adopt(ctx, ev); err != nil {
+			return err
+		}
+	}
+	for i := range ev.Rows {
+		r := &ev.Rows[i]
+		// The state before an update says nothing that the state after does not.
+		if t.keyed && r.Kind == types.UpdateBefore {
+			continue
+		}
+		if !t.keyed && r.Kind != types.Insert {
+			err := fmt.Errorf("%s has no primary key: a row of kind %s cannot be applied; name a key by primary-key", t.name, r.Kind)
+			if err := t.badRow(ev, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := t.add(ev, plan, r); err != nil {
+			return err
+		}
+	}
+	if len(t.kinds) >= t.w.o.FlushRows {
+		return t.flush(ctx)
+	}
+	return nil
+}
+
+// add puts a row into the columns being built.
+func (t *target) add(ev *decode.Event, plan *shapePlan, r *decode.Row) error {
+	var failed error
+	for i, f := range t.fields {
+		col := t.b.Field(i)
+		k := plan.from[i]
+		if k < 0 || failed != nil {
+			col.AppendNull()
+			continue
+		}
+		if err := decode.AppendTo(col, f.Type, r.Values[k], &ev.Shape.Columns[k]); err != nil {
+			failed = fmt.Errorf("%s: column %s: %w", t.name, f.Name, err)
+			col.AppendNull()
+			continue
+		}
+		if r.Values[k] == nil && f.Type.NotNull && !r.Kind.IsRetract() {
+			failed = fmt.Errorf("%s: column %s must have a value and the change has none", t.name, f.Name)
+		}
+	}
+	if failed == nil && t.keyed {
+		failed = t.checkKey(plan, r)
+	}
+	t.kinds = append(t.kinds, r.Kind)
+	t.drop = append(t.drop, failed != nil)
+	if failed != nil {
+		t.bad++
+		return t.badRow(ev, failed)
+	}
+	t.pending++
+	return nil
+}
+
+// checkKey refuses rows whose key has no value.
+func (t *target) checkKey(plan *shapePlan, r *decode.Row) error {
+	for i, f := range t.fields {
+		if k := plan.from[i]; k >= 0 && r.Values[k] == nil && slices.Contains(t.t.PrimaryKeys(), f.Name) {
+			return fmt.Errorf("%s: primary key column %s has no value", t.name, f.Name)
+		}
+	}
+	return nil
+}
+
+func (t *target) badRow(ev *decode.Event, err error) error {
+	if t.w.o.BadRow == nil {
+		return err
+	}
+	return t.w.o.BadRow(t.name, ev.Raw, err)
+}
+
+// flush writes the rows collected.
+func (t *target) flush(ctx context.Context) error {
+	if len(t.kinds) == 0 {
+		return nil
+	}
+	rec := t.b.NewRecordBatch()
+	kinds := t.kinds
+	if t.bad > 0 {
+		var sel []int32
+		var keep []types.RowKind
+		for i, bad := range t.drop {
+			if !bad {
+				sel, keep = append(sel, int32(i)), append(keep, kinds[i])
+			}
+		}
+		var err error
+		if rec, err = tarn.TakeRows(rec, sel); err != nil {
+			return err
+		}
+		kinds = keep
+	}
+	t.kinds, t.drop, t.bad = nil, t.drop[:0], 0
+	if rec.NumRows() == 0 {
+		return nil
+	}
+	rec, err := t.compute(rec)
+	if err != nil {
+		return err
+	}
+	b := tarn.Batch{RecordBatch: rec}
+	if slices.ContainsFunc(kinds, func(k types.RowKind) bool { return k != types.Insert }) {
+		b.Kinds = kinds
+	}
+	return t.writer.Write(ctx, b)
+}
+
+// compute fills the computed columns.
+func (t *target) compute(rec arrow.RecordBatch) (arrow.RecordBatch, error) {
+	if len(t.w.computed) == 0 {
+		return rec, nil
+	}
+	cols := slices.Clone(rec.Columns())
+	for i := range t.w.computed {
+		c := &t.w.computed[i]
+		at := slices.IndexFunc(t.fields, func(f types.Field) bool { return f.Name == c.name })
+		if at < 0 {
+			continue
+		}
+		var in arrow.Array
+		var typ types.Type
+		if c.fn != "now" {
+			k := c.source(t.fields)
+			if k < 0 {
+				continue
+			}
+			in, typ = cols[k], t.fields[k].Type
+		}
+		a, err := c.eval(in, typ, int(rec.NumRows()), t.w.o.Clock())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.name, err)
+		}
+		cols[at] = a
+	}
+	return array.NewRecordBatch(rec.Schema(), cols, rec.NumRows()), nil
+}
+
+// prepare ends the rows so far.
+func (t *target) prepare(ctx context.Context) (*tarn.Prepared, error) {
+	if t.writer == nil {
+		return nil, nil
+	}
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
+	p, err := t.writer.Prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.pending = 0
+	all := tarn.JoinPrepared(append(t.earlier, p)...)
+	t.earlier = nil
+	if all.Empty() {
+		return nil, nil
+	}
+	return all, nil
+}
+
+// use makes the target write with the table as it is now.
+func (t *target) use(ctx context.Context, tab *tarn.Table) error {
+	fields, err := tab.Fields()
+	if err != nil {
+		return err
+	}
+	w, err := tab.NewWriter(ctx, &tarn.WriterOptions{User: t.w.o.User, After: t.earlier})
+	if err != nil {
+		return err
+	}
+	t.t, t.writer, t.fields, t.keyed = tab, w, fields, tab.HasPrimaryKey()
+	t.b = array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(fields))
+	t.plans = map[*decode.Shape]*shapePlan{}
+	return nil
+}

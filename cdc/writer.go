@@ -1,0 +1,265 @@
+// Package cdc follows changes of databases into a lake: whole databases or single tables, their schema
+// with them, exactly once.
+//
+// Writer applies events to tables, creating and evolving them; it is what sources of one's own plug
+// into. Job runs a source against a Writer with checkpoints in the warehouse.
+package cdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/cdc/decode"
+	"github.com/tarnlake/tarn/types"
+)
+
+// WriterOptions of NewWriter. The zero value follows everything into tables of the same names.
+type WriterOptions struct {
+	// User is the commit user of all tables.
+	User string
+	// Route gives the lake's table (db.name) for a source table; false leaves its changes out. Several
+	// source tables may go to one. Nil: the same database and name.
+	Route func(decode.TableID) (table string, ok bool)
+	// PrimaryKey gives the key of a lake's table, nil: what the source says. PartitionBy likewise; nil: none.
+	PrimaryKey, PartitionBy func(source decode.TableID, table string) []string
+	// Computed are columns made of others, by name: "dt": "date_format(created, 'yyyy-MM-dd')". Tables
+	// that do not have the columns go without.
+	Computed map[string]string
+	// Options are those of tables that are created.
+	Options map[string]string
+	// SchemaChanges: "evolve" (the default) follows the source, "ignore" leaves columns out that the lake
+	// does not have, "fail" sets a table aside that changes.
+	SchemaChanges string
+	// Types replaces the types of columns by the name of their type in the source: "tinyint(1)".
+	Types map[string]types.Type
+	// BadRow is asked what to do with a row or message that cannot be applied: nil as its answer drops
+	// the row, an error sets the table aside. Nil: every bad row sets its table aside.
+	BadRow func(table string, raw []byte, err error) error
+	// FlushRows is how many rows of a table are collected before they are written; 0 is 8192.
+	FlushRows int
+	// Clock is for now(); nil is time.Now.
+	Clock func() time.Time
+}
+
+// Writer applies changes to tables. It is used by one goroutine. A table that fails is set aside with
+// its reason and the others go on.
+type Writer struct {
+	cat      *tarn.Catalog
+	o        WriterOptions
+	computed []computed
+	routes   map[decode.TableID]string // "" is left out
+	targets  map[string]*target
+	order    []string
+	rows     int64
+}
+
+// NewWriter makes a Writer.
+func NewWriter(cat *tarn.Catalog, o WriterOptions) (*Writer, error) {
+	w := &Writer{cat: cat, o: o, routes: map[decode.TableID]string{}, targets: map[string]*target{}}
+	if w.o.Clock == nil {
+		w.o.Clock = time.Now //nolint:forbidigo // the default
+	}
+	if w.o.FlushRows <= 0 {
+		w.o.FlushRows = 8192
+	}
+	if w.o.Route == nil {
+		w.o.Route = func(id decode.TableID) (string, bool) { return id.Database + "." + id.Name, id.Name != "" }
+	}
+	switch w.o.SchemaChanges {
+	case "":
+		w.o.SchemaChanges = "evolve"
+	case "evolve", "ignore", "fail":
+	default:
+		return nil, fmt.Errorf("cdc: schema changes %q: there are evolve, ignore, fail", w.o.SchemaChanges)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Computed)) {
+		c, err := parseComputed(name, o.Computed[name])
+		if err != nil {
+			return nil, err
+		}
+		w.computed = append(w.computed, c)
+	}
+	return w, nil
+}
+
+// Rows is the number of rows applied so far.
+func (w *Writer) Rows() int64 { return w.rows }
+
+// target finds the table that an event goes to, nil if it is left out.
+func (w *Writer) target(id decode.TableID) (*target, error) {
+	name, ok := w.routes[id]
+	if !ok {
+		var use bool
+		if name, use = w.o.Route(id); !use {
+			name = ""
+		}
+		w.routes[id] = name
+	}
+	if name == "" {
+		return nil, nil
+	}
+	t := w.targets[name]
+	if t == nil {
+		t = &target{w: w, name: name}
+		w.targets[name] = t
+		w.order = append(w.order, name)
+	}
+	return t, nil
+}
+
+// Apply takes one event. Errors of a table set it aside and are not returned; those returned concern
+// the whole Writer (the storage is out of reach, the context ended).
+func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
+	if ev.Kind == decode.Bad {
+		return w.bad(ev)
+	}
+	if ev.Kind != decode.Rows && ev.Kind != decode.DDL {
+		return nil
+	}
+	t, err := w.target(ev.Table)
+	if err != nil || t == nil || t.skips(ev) || t.failed != nil {
+		return err
+	}
+	if ev.Kind == decode.DDL {
+		return nil // the columns come with the next rows
+	}
+	err = t.apply(ctx, ev)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		t.setAside(err)
+		return nil
+	}
+	w.rows += int64(len(ev.Rows))
+	return nil
+}
+
+// bad handles a message that could not be understood.
+func (w *Writer) bad(ev *decode.Event) error {
+	if w.o.BadRow == nil {
+		return fmt.Errorf("cdc: %w", ev.Err)
+	}
+	name := ""
+	if t, err := w.target(ev.Table); err == nil && t != nil && ev.Table.Name != "" {
+		name = t.name
+		if t.failed != nil {
+			return nil
+		}
+	}
+	if err := w.o.BadRow(name, ev.Raw, ev.Err); err != nil {
+		if name == "" {
+			return fmt.Errorf("cdc: %w", err)
+		}
+		w.targets[name].setAside(err)
+	}
+	return nil
+}
+
+// TablePrepared is what one table has to commit.
+type TablePrepared struct {
+	Table    string
+	Prepared *tarn.Prepared // nil: nothing since the last time
+	Failed   error          // why the table is set aside
+	t        *target
+}
+
+// Prepare ends what was applied so far, for all tables, and gives what is to be committed.
+func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
+	var out []TablePrepared
+	for _, name := range w.order {
+		t := w.targets[name]
+		p := TablePrepared{Table: name, t: t}
+		if t.failed == nil {
+			prep, err := t.prepare(ctx)
+			if err != nil && ctx.Err() != nil {
+				return out, ctx.Err()
+			}
+			if err != nil {
+				t.setAside(err)
+			}
+			p.Prepared = prep
+		}
+		p.Failed = t.failed
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// Commit commits one table's part under a number. It may be repeated with the same number.
+func (w *Writer) Commit(ctx context.Context, number int64, p *TablePrepared) (tarn.CommitResult, error) {
+	if p.Prepared == nil || p.t == nil {
+		return tarn.CommitResult{}, nil
+	}
+	res, err := p.t.t.Commit(ctx, tarn.CommitID{User: w.o.User, Number: number}, p.Prepared)
+	if errors.Is(err, tarn.ErrUnknownOutcome) {
+		res, err = p.t.t.Commit(ctx, tarn.CommitID{User: w.o.User, Number: number}, p.Prepared)
+	}
+	if err != nil {
+		return res, err
+	}
+	p.t.committed = res.SnapshotID
+	return res, p.t.writer.Done(res)
+}
+
+// SetAside takes a table out: its changes are left out from here on.
+func (w *Writer) SetAside(table string, err error) {
+	if t := w.targets[table]; t != nil {
+		t.setAside(err)
+	}
+}
+
+// SkipUntil lets a table pass over all events up to and including the one at a position: it has them
+// already.
+func (w *Writer) SkipUntil(table string, position []byte) {
+	t := w.targets[table]
+	if t == nil {
+		t = &target{w: w, name: table}
+		w.targets[table] = t
+		w.order = append(w.order, table)
+	}
+	t.skip = position
+}
+
+// Failed gives the tables that are set aside, with the reasons.
+func (w *Writer) Failed() map[string]error {
+	out := map[string]error{}
+	for name, t := range w.targets {
+		if t.failed != nil {
+			out[name] = t.failed
+		}
+	}
+	return out
+}
+
+// Tables lists the lake's tables that were met, in that order.
+func (w *Writer) Tables() []string { return slices.Clone(w.order) }
+
+// Buffered is the number of rows applied and not yet prepared.
+func (w *Writer) Buffered() (n int64) {
+	for _, t := range w.targets {
+		n += t.pending
+	}
+	return n
+}
+
+// Close ends the Writer. What was not prepared is dropped.
+func (w *Writer) Close() error {
+	var errs []error
+	for _, t := range w.targets {
+		errs = append(errs, t.close())
+	}
+	return errors.Join(errs...)
+}
+
+// splitName takes db.name apart.
+func splitName(table string) (db, name string) {
+	db, name, _ = strings.Cut(table, ".")
+	return db, name
+}
