@@ -179,7 +179,7 @@ func ParseConfig(data []byte) (*Config, error) {
 	if err := dec.Decode(&c); err != nil {
 		return nil, fmt.Errorf("%s", yaml.FormatError(err, false, true))
 	}
-	return &c, c.complete()
+	return &c, c.Complete()
 }
 
 // substitute puts in what ${…} stands for.
@@ -217,8 +217,8 @@ func substitute(data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// complete sets defaults and checks what YAML cannot.
-func (c *Config) complete() error {
+// Complete sets defaults and checks what YAML cannot.
+func (c *Config) Complete() error {
 	switch {
 	case c.Name == "":
 		return errors.New("name is missing: the job's name, under which it goes on after a restart")

@@ -36,6 +36,9 @@ type ReadOptions struct {
 	// a duty: rows that do not match may come. It refers to columns by name and may name columns that are
 	// not in Fields. It is nil for none.
 	Filter predicate.Predicate
+	// Sparse allows to leave out rows that do not match inside of batches too: those batches are no runs
+	// of the file, and of their rows only the first one's Position is known.
+	Sparse bool
 	// BatchRows is the most rows of a batch, 0 for the default (8192).
 	BatchRows int
 	// LowMemory asks for reading page by page with small buffers, as merges with many open files
@@ -43,8 +46,8 @@ type ReadOptions struct {
 	LowMemory bool
 }
 
-// Reader reads a file. Batches are runs of consecutive rows of the file; between two batches rows
-// may be left out.
+// Reader reads a file. Batches are runs of consecutive rows of the file (but see
+// ReadOptions.Sparse); between two batches rows may be left out.
 type Reader interface {
 	batch.Reader
 	// Position is the number in the file (from 0) of the first row of the batch that Next returned last.

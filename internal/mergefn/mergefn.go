@@ -43,8 +43,9 @@ type Engine interface {
 	Needs(wanted []string) []string
 	// NeedsKinds reports whether Input.Kinds has to be set even if the result keeps deletes.
 	NeedsKinds() bool
-	// Identity reports whether a version that is alone is the result, as it is. Files without
-	// overlap are then passed on unmerged.
+	// Identity reports whether a -D or -U that is alone is the result, as it is. (A +I or +U that is
+	// alone always is: files hold what was merged already.) Files without overlap may then be moved to
+	// another level as they are, unless it is the highest.
 	Identity() bool
 	// PreMerge reports whether a part of a key's versions, neighbours in order, may be merged before
 	// the others are known.

@@ -5,11 +5,9 @@ package options
 
 import (
 	"fmt"
-	"math"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // Options are the options of a table, with the version of its schema, on which some defaults depend.
@@ -28,11 +26,17 @@ func (o Options) With(more map[string]string) Options {
 		return o
 	}
 	all := make(map[string]string, len(o.values)+len(more))
-	for k, v := range o.values {
+	for k, v := range more {
+		// A dynamic option counts whichever of its names the table has it under.
+		if now, ok := older[k]; ok {
+			k = now
+		}
 		all[k] = v
 	}
-	for k, v := range more {
-		all[k] = v
+	for k, v := range o.values {
+		if _, ok := all[k]; !ok {
+			all[k] = v
+		}
 	}
 	return Options{all, o.version}
 }
@@ -79,6 +83,10 @@ type info struct {
 // declared are all options, for validation and documentation.
 var declared = map[string]func(Options) (info, error){}
 
+// older leads from the keys of earlier releases to those of today. It is made by the first alias:
+// declarations run before an initializer here would.
+var older map[string]string
+
 // Key is the name of the option.
 func (o *Option[T]) Key() string { return o.key }
 
@@ -100,6 +108,18 @@ func (o *Option[T]) text(opts Options) (string, bool) {
 	return "", false
 }
 
+// given is the key that the table's value stands under: the option's own or an older one.
+func (o *Option[T]) given(opts Options) string {
+	if _, ok := opts.values[o.key]; !ok {
+		for _, a := range o.aliases {
+			if _, ok := opts.values[a]; ok {
+				return a
+			}
+		}
+	}
+	return o.key
+}
+
 // Parse gives the value of the option, or its default. The error names key, value and what is known.
 func (o *Option[T]) Parse(opts Options) (T, error) {
 	s, ok := o.text(opts)
@@ -108,7 +128,7 @@ func (o *Option[T]) Parse(opts Options) (T, error) {
 	}
 	v, err := o.parse(strings.TrimSpace(s))
 	if err != nil {
-		return v, fmt.Errorf("option %s: %w", o.key, err)
+		return v, fmt.Errorf("option %s: %w", o.given(opts), err)
 	}
 	return v, nil
 }
@@ -140,6 +160,12 @@ func (o *Option[T]) upTo(version int, value T) *Option[T] {
 // alias declares an older key of the option.
 func (o *Option[T]) alias(keys ...string) *Option[T] {
 	o.aliases = append(o.aliases, keys...)
+	if older == nil {
+		older = map[string]string{}
+	}
+	for _, k := range keys {
+		older[k] = o.key
+	}
 	return o
 }
 
@@ -160,16 +186,18 @@ func declare[T any](key, typ, text string, deflt T, doc string, parse func(strin
 
 // Validate checks the values of all declared options.
 func Validate(opts Options) error {
-	keys := make([]string, 0, len(opts.values))
-	for k := range opts.values {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(opts.values)) {
+		if now, ok := older[k]; ok {
+			k = now
+		}
 		if d := declared[k]; d != nil {
 			if _, err := d(opts); err != nil {
 				return err
 			}
+			continue
+		}
+		if err := validateColumnOption(k, opts.values[k]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -177,6 +205,9 @@ func Validate(opts Options) error {
 
 // Immutable reports whether an option cannot change once a table has files.
 func Immutable(key string) bool {
+	if now, ok := older[key]; ok {
+		key = now
+	}
 	d := declared[key]
 	if d == nil {
 		return slices.Contains(immutableElsewhere, key)
@@ -189,173 +220,4 @@ func Immutable(key string) bool {
 var immutableElsewhere = []string{
 	"primary-key", "partition", "data-evolution.enabled", "blob-descriptor-field", "blob-external-storage-path",
 	"blob-external-storage-field", "pk-clustering-override",
-}
-
-// Docs is the page of all options, in Markdown.
-func Docs() string {
-	keys := make([]string, 0, len(declared))
-	for k := range declared {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	var b strings.Builder
-	b.WriteString("# Table options\n\nGenerated from their declarations (`internal/options`). Names and defaults are those of the format. Options\nthat are not listed are kept in tables and have no effect here.\n\n| option | type | default | meaning |\n| --- | --- | --- | --- |\n")
-	for _, k := range keys {
-		i, _ := declared[k](Options{})
-		doc := i.doc
-		if i.immutable {
-			doc += " Cannot be changed once there are files."
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k, i.typ, i.text, doc)
-	}
-	return b.String()
-}
-
-func integer(key string, deflt int, doc string) *Option[int] {
-	return declare(key, "number", strconv.Itoa(deflt), deflt, doc, func(s string) (int, error) {
-		v, err := strconv.ParseInt(s, 10, 32)
-		if err != nil {
-			return 0, fmt.Errorf("%q is no number of 32 bits", s)
-		}
-		return int(v), nil
-	})
-}
-
-// unlimited is the default of limits.
-const unlimited = math.MaxInt64
-
-func long(key string, deflt int64, doc string) *Option[int64] {
-	text := strconv.FormatInt(deflt, 10)
-	if deflt == unlimited {
-		text = "none"
-	}
-	return declare(key, "number", text, deflt, doc, func(s string) (int64, error) {
-		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%q is no number", s)
-		}
-		return v, nil
-	})
-}
-
-func boolean(key string, deflt bool, doc string) *Option[bool] {
-	return declare(key, "true, false", strconv.FormatBool(deflt), deflt, doc, func(s string) (bool, error) {
-		switch strings.ToLower(s) {
-		case "true":
-			return true, nil
-		case "false":
-			return false, nil
-		}
-		return false, fmt.Errorf("%q is neither true nor false", s)
-	})
-}
-
-func str(key, deflt, doc string) *Option[string] {
-	text := "`" + deflt + "`"
-	if deflt == "" {
-		text = "none"
-	}
-	return declare(key, "text", text, deflt, doc, func(s string) (string, error) { return s, nil })
-}
-
-func list(key, doc string) *Option[[]string] {
-	return declare(key, "names, with commas between", "none", nil, doc, func(s string) ([]string, error) {
-		var out []string
-		for _, n := range strings.Split(s, ",") {
-			if n = strings.TrimSpace(n); n != "" {
-				out = append(out, n)
-			}
-		}
-		return out, nil
-	})
-}
-
-func enum(key, deflt, doc string, known ...string) *Option[string] {
-	return declare(key, strings.Join(known, ", "), "`"+deflt+"`", deflt, doc, func(s string) (string, error) {
-		if v := strings.ToLower(s); slices.Contains(known, v) {
-			return v, nil
-		}
-		return "", fmt.Errorf("%q is not known; there are %s", s, strings.Join(known, ", "))
-	})
-}
-
-func size(key, deflt, doc string) *Option[int64] {
-	text := "`" + deflt + "`"
-	v := int64(unlimited)
-	if deflt == "" {
-		text = "none"
-	} else {
-		v, _ = ParseSize(deflt)
-	}
-	return declare(key, "size", text, v, doc, ParseSize)
-}
-
-func duration(key, deflt, doc string) *Option[time.Duration] {
-	text := "`" + deflt + "`"
-	v := time.Duration(0)
-	if deflt == "" {
-		text = "none"
-	} else {
-		v, _ = ParseDuration(deflt)
-	}
-	return declare(key, "duration", text, v, doc, ParseDuration)
-}
-
-// split takes a number with a unit apart.
-func split(s string) (int64, string, error) {
-	s = strings.ToLower(strings.TrimSpace(s))
-	i := 0
-	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-		i++
-	}
-	n, err := strconv.ParseInt(s[:i], 10, 64)
-	if err != nil {
-		return 0, "", fmt.Errorf("%q does not start with a number", s)
-	}
-	return n, strings.TrimSpace(s[i:]), nil
-}
-
-// ParseSize reads a number of bytes with its unit, as the format's tools do: 128 mb, 1gb, 64kb, 1024.
-func ParseSize(s string) (int64, error) {
-	n, unit, err := split(s)
-	if err != nil {
-		return 0, err
-	}
-	shift := map[string]uint{
-		"": 0, "b": 0, "byte": 0, "bytes": 0, "k": 10, "kb": 10, "kibibyte": 10, "kibibytes": 10, "m": 20, "mb": 20, "mebibyte": 20, "mebibytes": 20,
-		"g": 30, "gb": 30, "gibibyte": 30, "gibibytes": 30, "t": 40, "tb": 40, "tebibyte": 40, "tebibytes": 40,
-	}
-	by, ok := shift[unit]
-	if !ok {
-		return 0, fmt.Errorf("%q: unknown unit %q; there are b, kb, mb, gb, tb", s, unit)
-	}
-	if n > math.MaxInt64>>by {
-		return 0, fmt.Errorf("%q is too large", s)
-	}
-	return n << by, nil
-}
-
-// ParseDuration reads a length of time with its unit, as the format's tools do: 1 h, 10 min, 5s, 100ms; a
-// bare number is milliseconds.
-func ParseDuration(s string) (time.Duration, error) {
-	n, unit, err := split(s)
-	if err != nil {
-		return 0, err
-	}
-	units := map[string]time.Duration{
-		"": time.Millisecond, "ms": time.Millisecond, "milli": time.Millisecond, "millis": time.Millisecond, "millisecond": time.Millisecond, "milliseconds": time.Millisecond,
-		"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
-		"m": time.Minute, "min": time.Minute, "minute": time.Minute, "minutes": time.Minute, "h": time.Hour, "hour": time.Hour, "hours": time.Hour,
-		"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour, "us": time.Microsecond, "µs": time.Microsecond, "micro": time.Microsecond,
-		"micros": time.Microsecond, "microsecond": time.Microsecond, "microseconds": time.Microsecond,
-		"ns": 1, "nano": 1, "nanos": 1, "nanosecond": 1, "nanoseconds": 1,
-	}
-	u, ok := units[unit]
-	if !ok {
-		return 0, fmt.Errorf("%q: unknown unit %q; there are ms, s, min, h, d", s, unit)
-	}
-	if n > math.MaxInt64/int64(u) {
-		return math.MaxInt64, nil
-	}
-	return time.Duration(n) * u, nil
 }

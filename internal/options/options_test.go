@@ -83,3 +83,77 @@ func TestAliases(t *testing.T) {
 		t.Error("the key of version 0.8 is not known")
 	}
 }
+
+// Every spelling that the reference refuses would make a table that it cannot open.
+func TestForeignSpellingsAreRefused(t *testing.T) {
+	for _, s := range []string{"", "mb", "1 byte", "1 kibibyte", "-1", "1.5 mb", "9999999999 tb", "99999999999999999999"} {
+		if v, err := ParseSize(s); err == nil {
+			t.Errorf("%q is %d", s, v)
+		}
+	}
+	for _, s := range []string{"", "s", "1 us", "1 week", "-1 s", "1.5 h"} {
+		if v, err := ParseDuration(s); err == nil {
+			t.Errorf("%q is %s", s, v)
+		}
+	}
+}
+
+func TestOlderKeys(t *testing.T) {
+	o := Of(map[string]string{"write.compaction-skip": "perhaps"}, 3)
+	if err := Validate(o); err == nil || !strings.Contains(err.Error(), "option write.compaction-skip") {
+		t.Error(err)
+	}
+	if !WriteOnly.Get(Of(map[string]string{"write-only": "false"}, 3).With(map[string]string{"write.compaction-skip": "true"})) {
+		t.Error("a dynamic option does not count under its older key")
+	}
+	if !Immutable("merge-engine") || !Immutable("primary-key") || Immutable("write-only") || Immutable("unknown") {
+		t.Error("options that can be changed")
+	}
+}
+
+func TestRanges(t *testing.T) {
+	for k, v := range map[string]string{
+		"bucket": "0", "file.compression.zstd-level": "23", "compaction.offpeak.start.hour": "24", "dynamic-bucket.target-row-num": "0",
+		"compaction.delete-ratio-threshold": "1.5", "lookup-compact": "slow", "fields.a.ignore-retract": "yes",
+		"fields.a.sequence-group": " , ", "fields.a.count-limit": "0",
+	} {
+		if err := Validate(Of(map[string]string{k: v}, 3)); err == nil || !strings.Contains(err.Error(), "option "+k) {
+			t.Errorf("%s=%s: %v", k, v, err)
+		}
+	}
+	if err := Validate(Of(map[string]string{"bucket": "-2", "lookup-compact": "RADICAL", "fields.a.b.sequence-group": "x"}, 3)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestColumnOptions(t *testing.T) {
+	o := Of(map[string]string{
+		"fields.g1, g2.sequence-group": "a, b", "fields.h.sequence-group": "c", "fields.a.aggregate-function": " sum ",
+		"fields.x.y.aggregate-function": "max", "fields.default-aggregate-function": "min",
+	}, 3)
+	groups := SequenceGroups(o)
+	if len(groups) != 2 || strings.Join(groups[0].Sequence, "|") != "g1|g2" || strings.Join(groups[0].Columns, "|") != "a|b" || groups[1].Sequence[0] != "h" {
+		t.Errorf("%v", groups)
+	}
+	if v, ok := Aggregate.Of(o, "a"); !ok || v != "sum" {
+		t.Errorf("%q", v)
+	}
+	if c := Aggregate.Columns(o); strings.Join(c, "|") != "a|x.y" {
+		t.Errorf("%q", c)
+	}
+	if DefaultAggregate.Get(o) != "min" {
+		t.Error("fields.default-aggregate-function")
+	}
+}
+
+func TestPerLevel(t *testing.T) {
+	m, err := PerLevel(FormatPerLevel, Of(map[string]string{"file.format.per.level": "0:avro, 5 : parquet"}, 3))
+	if err != nil || m[0] != "avro" || m[5] != "parquet" {
+		t.Error(m, err)
+	}
+	for _, s := range []string{"avro", "x:avro", "0:", "-1:avro"} {
+		if _, err := PerLevel(FormatPerLevel, Of(map[string]string{"file.format.per.level": s}, 3)); err == nil {
+			t.Errorf("%q is no error", s)
+		}
+	}
+}

@@ -2,7 +2,7 @@ package options
 
 // The options, by what they are about.
 var (
-	Bucket            = integer("bucket", -1, "Number of buckets; -1 for none (append tables), -2 to postpone.").upTo(1, 1)
+	Bucket            = bucketNumber("bucket", "Number of buckets; -1 for none (append tables) or dynamic ones (primary key), -2 to postpone.").upTo(1, 1)
 	BucketKey         = list("bucket-key", "Columns that choose the bucket; default is the primary key without the partition columns.").fixed()
 	BucketFunction    = enum("bucket-function.type", "default", "How the bucket is computed.", "default", "mod", "hive").fixed()
 	PartitionDefault  = str("partition.default-name", "__DEFAULT_PARTITION__", "Name of the folder of NULL and blank partition values.")
@@ -14,7 +14,7 @@ var (
 
 	FileFormat       = str("file.format", "parquet", "Format of data files: parquet.").upTo(2, "orc")
 	FileCompression  = str("file.compression", "zstd", "Compression of data files: none, snappy, gzip, lz4, zstd.")
-	ZstdLevel        = integer("file.compression.zstd-level", 1, "Level of zstd, 1 to 22.")
+	ZstdLevel        = within(integer("file.compression.zstd-level", 1, "Level of zstd, 1 to 22."), 1, 22)
 	BlockSize        = size("file.block-size", "", "Size of row groups; default is that of the format.")
 	TargetFileSize   = size("target-file-size", "", "Size at which a new file is begun; default 128 mb, 256 mb for append tables.")
 	ThinMode         = boolean("data-file.thin-mode", false, "Leaves the key columns out of key-value files, as the values have them.")
@@ -82,25 +82,20 @@ var (
 	RetainedTime   = duration("snapshot.time-retained", "1 h", "Time for which snapshots are kept.")
 	ExpireLimit    = integer("snapshot.expire.limit", 50, "Most snapshots that expire at once.")
 	ExpireMode     = enum("snapshot.expire.execution-mode", "sync", "Kept for other engines: expiry here never holds a writer up.", "sync", "async")
-	CleanEmptyDirs = boolean("snapshot.clean-empty-directories", false, "Removes folders that expiry left empty.")
+	CleanEmptyDirs = boolean("snapshot.clean-empty-directories", false, "Removes folders that expiry left empty.").alias("snapshot.expire.clean-empty-directories")
 	ConsumerExpire = duration("consumer.expiration-time", "", "Time after which a consumer that does not move is dropped.")
 
 	SplitTargetSize = size("source.split.target-size", "128 mb", "Size of the pieces of a read.")
 	SplitOpenCost   = size("source.split.open-file-cost", "4 mb", "Least size that a file counts for in a piece.")
 	ReadBatchSize   = integer("read.batch-size", 1024, "Kept for other engines.")
 	ScanMode        = enum("scan.mode", "default", "Where a read starts.", "default", "latest-full", "full", "latest", "compacted-full", "from-timestamp",
-		"from-creation-timestamp", "from-snapshot", "from-snapshot-full", "from-file-creation-time", "incremental")
+		"from-creation-timestamp", "from-snapshot", "from-snapshot-full", "from-file-creation-time", "incremental").alias("log.scan")
 	ScanSnapshot  = long("scan.snapshot-id", -1, "Reads the table as of this snapshot; -1 is the newest.")
 	ScanTag       = str("scan.tag-name", "", "Reads the table as of this tag.")
-	ScanMillis    = long("scan.timestamp-millis", -1, "Reads the table as of this time, in milliseconds since 1970.")
+	ScanMillis    = long("scan.timestamp-millis", -1, "Reads the table as of this time, in milliseconds since 1970.").alias("log.scan.timestamp-millis")
 	ScanTimestamp = str("scan.timestamp", "", "Reads the table as of this time: 2024-02-29 12:00:00.")
 	ScanWatermark = long("scan.watermark", -1, "Reads the first snapshot with this watermark or a later one.")
 	ScanVersion   = str("scan.version", "", "Reads the table as of this tag or, if there is none, snapshot.")
 
 	TarnWriteVersion = str("tarn.write-version", "", "Release of the format whose fields are written, if newer than the table's: 1.4.")
 )
-
-// Stats gives the option fields.<column>.stats-mode.
-func Stats(o Options, column string) (string, bool) {
-	return o.Text("fields." + column + ".stats-mode")
-}

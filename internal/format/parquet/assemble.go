@@ -194,7 +194,8 @@ func (c *column) array(n int) (arrow.Array, error) {
 	case colMissing:
 		return array.MakeArrayOfNull(memory.DefaultAllocator, c.dt, n), nil
 	case colLeaf:
-		a := c.leaf.array()
+		a := c.leaf.sink.array()
+		c.leaf.lent = true
 		if a.Len() != n {
 			return nil, fmt.Errorf("column %s: %w", c.leaf.path, errLevels)
 		}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/bits"
 
-	"github.com/apache/arrow-go/v18/arrow"
 )
 
 // leafReader reads one column of the file, row group after row group.
@@ -41,6 +40,8 @@ type leafReader struct {
 
 	// The levels of the batch, if collect is set.
 	outDef, outRep []uint8
+
+	lent bool // the last array was given away, so that its memory is not ours any more
 }
 
 func (r *leafReader) fail(err error) error {
@@ -484,12 +485,10 @@ func (r *leafReader) nextNested() error {
 }
 
 // begin starts a batch.
-func (r *leafReader) begin(rows int, keep bool) {
+func (r *leafReader) begin(rows int) {
 	r.outDef, r.outRep = r.outDef[:0], r.outRep[:0]
 	if r.sink != nil {
-		r.sink.reset(rows, keep)
+		r.sink.reset(rows, !r.lent)
+		r.lent = false
 	}
 }
-
-// array gives what the sink has.
-func (r *leafReader) array() arrow.Array { return r.sink.array() }

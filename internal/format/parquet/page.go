@@ -26,7 +26,11 @@ type window struct {
 	size int   // of a piece
 	buf  []byte
 	off  int64 // of buf in the file
+	lent bool  // buf is not ours to write to
 }
+
+// give hands over what is at an offset already.
+func (w *window) give(b []byte, off int64) { w.buf, w.off, w.lent = b, off, true }
 
 // at gives n bytes at an offset, or what the range has of them. They stay valid until the next call.
 func (w *window) at(off int64, n int) ([]byte, error) {
@@ -37,8 +41,8 @@ func (w *window) at(off int64, n int) ([]byte, error) {
 		return w.buf[i : i+int64(n)], nil
 	}
 	size := int(min(int64(max(n, w.size)), w.end-off))
-	if cap(w.buf) < size {
-		w.buf = make([]byte, size)
+	if cap(w.buf) < size || w.lent {
+		w.buf, w.lent = make([]byte, size), false
 	}
 	w.buf, w.off = w.buf[:size], off
 	if k, err := w.file.ReadAt(w.buf, off); k < size {

@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileio"
@@ -38,12 +37,18 @@ type reader struct {
 	leaves []*leafReader
 	batch  int
 
-	group int   // row group at hand
-	first int64 // number of its first row in the file
-	row   int64 // next row in it
-	open  bool
-	pos   int64
-	err   error // an error is final
+	filter *filter // nil: all rows are wanted
+	sparse bool
+	low    bool
+
+	group  int       // row group at hand
+	first  int64     // number of its first row in the file
+	row    int64     // next row in it
+	ranges []rowSpan // rows of it that are still to be read
+	open   bool
+	block  block
+	pos    int64
+	err    error // an error is final
 }
 
 // NewReader opens a file: it reads the footer and matches the wanted columns to the file's.
@@ -60,7 +65,7 @@ func (Format) NewReader(ctx context.Context, f fileio.File, o format.ReadOptions
 	if err := checkGroups(meta, len(leaves)); err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
-	r := &reader{file: f, meta: meta, batch: o.BatchRows, schema: types.ArrowSchema(o.Fields)}
+	r := &reader{file: f, meta: meta, batch: o.BatchRows, schema: types.ArrowSchema(o.Fields), sparse: o.Sparse, low: o.LowMemory}
 	if r.batch <= 0 {
 		r.batch = defaultBatchRows
 	}
@@ -73,12 +78,12 @@ func (Format) NewReader(ctx context.Context, f fileio.File, o format.ReadOptions
 		r.cols = append(r.cols, c)
 	}
 	r.leaves = p.leaves
-	size := windowSize
-	if o.LowMemory {
-		size = windowSizeLow
+	if o.Filter != nil {
+		r.filter = newFilter(root, o, r.cols)
+		r.dropShared()
 	}
-	for _, l := range r.leaves {
-		l.pages.win = window{file: f, size: size}
+	for _, l := range r.all() {
+		l.pages.win.file = f
 	}
 	return r, nil
 }
@@ -161,7 +166,7 @@ func (r *reader) Position() int64 { return r.pos }
 // Close ends reading. The file stays open.
 func (r *reader) Close() error {
 	r.err = errors.New("parquet: read of a closed reader")
-	r.leaves, r.cols = nil, nil
+	r.leaves, r.cols, r.filter = nil, nil, nil
 	return nil
 }
 
@@ -189,65 +194,3 @@ func (r *reader) Next(ctx context.Context) (b batch.Batch, err error) {
 	return batch.Batch{RecordBatch: rec}, nil
 }
 
-func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
-	for {
-		if r.group >= len(r.meta.rowGroups) {
-			return nil, io.EOF
-		}
-		g := &r.meta.rowGroups[r.group]
-		if r.row == g.numRows {
-			r.first += g.numRows
-			r.group++
-			r.row, r.open = 0, false
-			continue
-		}
-		if !r.open {
-			if err := r.openGroup(ctx); err != nil {
-				return nil, err
-			}
-		}
-		n := int(min(int64(r.batch), g.numRows-r.row))
-		for _, l := range r.leaves {
-			l.begin(n, false)
-			if err := l.read(n); err != nil {
-				return nil, err
-			}
-		}
-		arrs := make([]arrow.Array, len(r.cols))
-		for i, c := range r.cols {
-			a, err := c.array(n)
-			if err != nil {
-				return nil, fmt.Errorf("row group %d: %w", r.group, err)
-			}
-			arrs[i] = a
-		}
-		r.pos = r.first + r.row
-		r.row += int64(n)
-		return array.NewRecordBatch(r.schema, arrs, int64(n)), nil
-	}
-}
-
-// openGroup starts the columns of a row group; the beginnings of all are read together.
-func (r *reader) openGroup(ctx context.Context) error {
-	g := &r.meta.rowGroups[r.group]
-	ranges := make([]fileio.Range, 0, len(r.leaves))
-	for _, l := range r.leaves {
-		if err := l.open(r.group, g.numRows, &g.columns[l.n.leaf]); err != nil {
-			return err
-		}
-		w := &l.pages.win
-		ranges = append(ranges, fileio.Range{Offset: l.pages.start, Length: min(int64(w.size), w.end-l.pages.start)})
-	}
-	r.open = true
-	if len(ranges) == 0 {
-		return nil
-	}
-	bufs, err := r.file.ReadRanges(ctx, ranges)
-	if err != nil {
-		return fmt.Errorf("row group %d: %w", r.group, err)
-	}
-	for i, l := range r.leaves {
-		l.pages.win.buf, l.pages.win.off = bufs[i], ranges[i].Offset
-	}
-	return nil
-}

@@ -134,9 +134,9 @@ func (s *shredder) values(w *leafWriter, a arrow.Array, from, to int, rows []int
 	case *array.Boolean:
 		s.booleans(w, a, from, to, rows)
 	case *array.String:
-		s.strings(w, a.ValueOffsets(), a.ValueBytes(), from, to, rows)
+		s.strings(w, a.ValueOffsets(), allBytes(a), from, to, rows)
 	case *array.Binary:
-		s.strings(w, a.ValueOffsets(), a.ValueBytes(), from, to, rows)
+		s.strings(w, a.ValueOffsets(), allBytes(a), from, to, rows)
 	default:
 		return fmt.Errorf("column %s: arrays of type %s cannot be written", s.n.name, a.DataType())
 	}
@@ -181,25 +181,23 @@ func (s *shredder) booleans(w *leafWriter, a *array.Boolean, from, to int, rows 
 	w.addBools(out)
 }
 
-// strings: the offsets count from the start of the array's values buffer, of which data begins at
-// the first offset.
+// allBytes is the buffer that an array's offsets point into.
+func allBytes(a arrow.Array) []byte {
+	if b := a.Data().Buffers()[2]; b != nil {
+		return b.Bytes()
+	}
+	return nil
+}
+
 func (s *shredder) strings(w *leafWriter, offs []int32, data []byte, from, to int, rows []int32) {
-	base := offs[0]
-	if rows == nil && base == 0 {
+	if rows == nil {
 		w.addBytes(offs[from:to+1], data)
 		return
 	}
-	o := append(s.offs[:0], 0)
-	d := s.data[:0]
-	add := func(i int) {
-		d = append(d, data[offs[i]-base:offs[i+1]-base]...)
-		o = append(o, int32(len(d)))
-	}
-	for i := from; i < to && rows == nil; i++ {
-		add(i)
-	}
+	o, d := append(s.offs[:0], 0), s.data[:0]
 	for _, r := range rows {
-		add(int(r))
+		d = append(d, data[offs[r]:offs[r+1]]...)
+		o = append(o, int32(len(d)))
 	}
 	s.offs, s.data = o, d
 	w.addBytes(o, d)

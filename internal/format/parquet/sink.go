@@ -23,6 +23,7 @@ type sink interface {
 	// valid counts n values appended as not NULL.
 	valid(n int)
 	nulls(n int)
+	// array is what there is. It shares the sink's memory: it is valid until a reset that keeps it.
 	array() arrow.Array
 	// take makes an array of some of the rows.
 	take(rows []int32) arrow.Array
@@ -142,13 +143,13 @@ func (s *fixedSink[T]) reset(rows int, keep bool) {
 		s.buf = s.buf[:0]
 		return
 	}
-	s.buf = make([]T, 0, rows)
+	s.buf = rawSlice[T](rows)[:0]
 }
 
 func (s *fixedSink[T]) extend(n int) []T {
 	k := len(s.buf)
 	if k+n > cap(s.buf) {
-		b := make([]T, k, max(k+n, 2*k))
+		b := rawSlice[T](max(k+n, 2*k))
 		copy(b, s.buf)
 		s.buf = b
 	}
@@ -200,9 +201,7 @@ func (s *fixedSink[T]) nulls(n int) {
 
 func (s *fixedSink[T]) array() arrow.Array {
 	bufs := []*memory.Buffer{s.buffer(), memory.NewBufferBytes(bytesOf(s.buf))}
-	a := array.MakeFromData(array.NewData(s.dt, len(s.buf), bufs, nil, s.null, 0))
-	s.buf = nil
-	return a
+	return array.MakeFromData(array.NewData(s.dt, len(s.buf), bufs, nil, s.null, 0))
 }
 
 func (s *fixedSink[T]) take(rows []int32) arrow.Array {
@@ -270,8 +269,8 @@ func (s *bytesSink) reset(rows int, keep bool) {
 		s.offs, s.data = s.offs[:1], s.data[:0]
 		return
 	}
-	s.offs = make([]int32, 1, rows+1)
-	s.data = make([]byte, 0, s.most+s.most/16)
+	s.offs = append(rawSlice[int32](rows + 1)[:0], 0)
+	s.data = rawSlice[byte](s.most + s.most/16)[:0]
 }
 
 func (s *bytesSink) dictionary(v *values, n int) (err error) {
@@ -320,7 +319,7 @@ func (s *bytesSink) indexed(ix []uint32) error {
 	if int64(k)+total > maxStrings {
 		return errStrings
 	}
-	s.data = grow(s.data, int(total)+slack)
+	s.data = roomFor(s.data, int(total)+slack)
 	dst := s.data
 	if s.short {
 		// Sixteen bytes are copied whatever the length: the next value overwrites what is too much.
@@ -366,9 +365,7 @@ func (s *bytesSink) nulls(n int) {
 
 func (s *bytesSink) array() arrow.Array {
 	bufs := []*memory.Buffer{s.buffer(), memory.NewBufferBytes(bytesOf(s.offs)), memory.NewBufferBytes(s.data)}
-	a := array.MakeFromData(array.NewData(s.dt, len(s.offs)-1, bufs, nil, s.null, 0))
-	s.offs = nil
-	return a
+	return array.MakeFromData(array.NewData(s.dt, len(s.offs)-1, bufs, nil, s.null, 0))
 }
 
 func (s *bytesSink) take(rows []int32) arrow.Array {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 )
 
@@ -19,6 +20,29 @@ func bytesOf[T any](v []T) []byte {
 		return nil
 	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
+}
+
+// rawSlice is memory that is not cleared: all of it is written before anybody reads it. T holds no
+// pointers. The builder of strings is the one way that the standard library offers.
+func rawSlice[T any](n int) []T {
+	var zero T
+	size := n * int(unsafe.Sizeof(zero))
+	if size < 1<<10 {
+		return make([]T, n)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteByte(0) // an empty string need not have an address
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.StringData(b.String()))), n)
+}
+
+// roomFor lengthens b by n bytes of any value.
+func roomFor(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b[:len(b)+n]
+	}
+	out := rawSlice[byte](len(b) + n + n/8)
+	return out[:copy(out, b)+n]
 }
 
 // values decodes the values of a page (without NULLs) in their physical type, for all encodings
@@ -259,9 +283,7 @@ func (v *values) plainStrings(offs []int32, data []byte, n int) ([]int32, []byte
 	// guess is their share of the page.
 	if need := len(b) - pos; v.left > 0 && n > 0 {
 		guess := int(int64(need)*int64(n)/int64(max(v.left, n))) + 64
-		if cap(data)-len(data) < guess {
-			data = append(make([]byte, 0, len(data)+guess+guess/8), data...)
-		}
+		data = roomFor(data, guess)[:len(data)]
 	}
 	for range n {
 		if len(b)-pos < 4 {

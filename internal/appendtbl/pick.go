@@ -1,0 +1,107 @@
+package appendtbl
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tarnlake/tarn/internal/manifest"
+)
+
+// PickOptions say which files are joined, by the names of the table options.
+type PickOptions struct {
+	MinFiles   int     // compaction.min.file-num; 0 is 5
+	TargetSize int64   // target-file-size; 0 is 256 MB
+	SmallRatio float64 // compaction.small-file-ratio: files below this part of the target are small; 0 is 0.7
+	OpenCost   int64   // source.split.open-file-cost, what a file costs beside its size; 0 is 4 MB
+}
+
+func (o PickOptions) withDefaults() PickOptions {
+	if o.MinFiles <= 0 {
+		o.MinFiles = 5
+	}
+	if o.TargetSize <= 0 {
+		o.TargetSize = 256 << 20
+	}
+	if o.SmallRatio <= 0 {
+		o.SmallRatio = 0.7
+	}
+	if o.OpenCost <= 0 {
+		o.OpenCost = 4 << 20
+	}
+	return o
+}
+
+func (o PickOptions) small(f *manifest.DataFile) bool {
+	return float64(f.Size) < float64(o.TargetSize)*o.SmallRatio
+}
+
+// inOrder orders files by the order of their rows.
+func inOrder(a, b *manifest.DataFile) int {
+	return cmp.Or(
+		cmp.Compare(a.MinSequence, b.MinSequence),
+		cmp.Compare(a.MaxSequence, b.MaxSequence),
+		cmp.Compare(a.CreationMillis, b.CreationMillis),
+		strings.Compare(a.Name, b.Name),
+	)
+}
+
+// Pick chooses groups of files to join, each group into one file or few. It is pure. With ordered,
+// the files of a group are neighbours and given in the order of their rows; else any small files are
+// put together, the smallest first. With all, two small files are enough for a group.
+func (o PickOptions) Pick(files []*manifest.DataFile, ordered, all bool) [][]*manifest.DataFile {
+	o = o.withDefaults()
+	if ordered {
+		return o.neighbours(files, all)
+	}
+	return o.anywhere(files, all)
+}
+
+func (o PickOptions) neighbours(files []*manifest.DataFile, all bool) [][]*manifest.DataFile {
+	files = slices.SortedFunc(slices.Values(files), inOrder)
+	var out [][]*manifest.DataFile
+	var group []*manifest.DataFile
+	var size int64
+	end := func() {
+		if enough := len(group) >= o.MinFiles || size >= o.TargetSize || all; enough && len(group) > 1 {
+			out = append(out, group)
+		}
+		group, size = nil, 0
+	}
+	for _, f := range files {
+		if !o.small(f) {
+			end()
+			continue
+		}
+		group, size = append(group, f), size+f.Size
+		if size >= 2*o.TargetSize {
+			end()
+		}
+	}
+	end()
+	return out
+}
+
+func (o PickOptions) anywhere(files []*manifest.DataFile, all bool) [][]*manifest.DataFile {
+	var small []*manifest.DataFile
+	for _, f := range files {
+		if o.small(f) {
+			small = append(small, f)
+		}
+	}
+	slices.SortFunc(small, func(a, b *manifest.DataFile) int { return cmp.Or(cmp.Compare(a.Size, b.Size), inOrder(a, b)) })
+	var out [][]*manifest.DataFile
+	var bin []*manifest.DataFile
+	var size int64
+	for _, f := range small {
+		bin, size = append(bin, f), size+f.Size+o.OpenCost
+		if len(bin) > 1 && size >= 2*o.TargetSize {
+			out = append(out, bin)
+			bin, size = nil, 0
+		}
+	}
+	if len(bin) >= o.MinFiles || all && len(bin) > 1 {
+		out = append(out, bin)
+	}
+	return out
+}

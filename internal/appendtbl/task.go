@@ -1,0 +1,156 @@
+package appendtbl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/manifest"
+)
+
+// Task is a compaction to be done: groups of files to be joined. It is safe for concurrent use; it
+// runs once, whoever calls Run first does the work.
+type Task struct {
+	t      *Table
+	loc    datafile.Location
+	groups [][]*manifest.DataFile
+
+	taken  atomic.Bool
+	cancel atomic.Bool
+	done   chan struct{}
+	after  []*manifest.DataFile
+	err    error
+}
+
+// NewTask makes a task that joins each of the groups, such as Pick gives. It is for those who compact
+// without writing; they take its result with Wait.
+func (t *Table) NewTask(loc datafile.Location, groups [][]*manifest.DataFile) *Task {
+	return &Task{t: t, loc: loc, groups: groups, done: make(chan struct{})}
+}
+
+// Location is the bucket that is compacted.
+func (k *Task) Location() datafile.Location { return k.loc }
+
+// Run does the work, unless somebody does it or did it already.
+func (k *Task) Run(ctx context.Context) {
+	if !k.taken.CompareAndSwap(false, true) {
+		return
+	}
+	defer close(k.done)
+	for _, g := range k.groups {
+		after, err := k.join(ctx, g)
+		if err != nil {
+			err = fmt.Errorf("appendtbl: compact bucket %d: %w", k.loc.Bucket, err)
+			k.err = errors.Join(err, k.discard())
+		}
+		if f := k.t.c.Compaction; f != nil {
+			f(Compaction{Location: k.loc, Before: g, After: after, Err: err})
+		}
+		if err != nil {
+			return
+		}
+		k.after = append(k.after, after...)
+	}
+}
+
+// Wait gives the result, as the compaction part of a delta. A task that nobody has begun is done here
+// and now. The new files belong to the caller from then on.
+func (k *Task) Wait(ctx context.Context) (manifest.Delta, error) {
+	k.Run(ctx)
+	select {
+	case <-k.done:
+	case <-ctx.Done():
+		return manifest.Delta{}, fmt.Errorf("appendtbl: wait for compaction of bucket %d: %w", k.loc.Bucket, ctx.Err())
+	}
+	if k.err != nil {
+		return manifest.Delta{}, k.err
+	}
+	return manifest.Delta{
+		Partition: k.loc.Partition, Bucket: k.loc.Bucket,
+		CompactBefore: slices.Concat(k.groups...), CompactAfter: k.after,
+	}, nil
+}
+
+func (k *Task) finished() bool {
+	select {
+	case <-k.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// abandon ends a task whose result nobody wants; nothing is left of it.
+func (k *Task) abandon() error {
+	k.cancel.Store(true)
+	if k.taken.CompareAndSwap(false, true) {
+		close(k.done)
+		return nil
+	}
+	<-k.done
+	return k.discard()
+}
+
+func (k *Task) discard() error {
+	made := k.after
+	k.after = nil
+	if len(made) == 0 {
+		return nil
+	}
+	return k.t.c.Store.Delete(context.Background(), k.loc, made...)
+}
+
+var errCanceled = errors.New("compaction was canceled")
+
+// join writes the rows of files, in their order, to new files. Sequence numbers stay those of the
+// rows as far as the files were neighbours.
+func (k *Task) join(ctx context.Context, group []*manifest.DataFile) (after []*manifest.DataFile, err error) {
+	c := k.t.c
+	first := group[0].MinSequence
+	for _, f := range group {
+		first = min(first, f.MinSequence)
+	}
+	w := c.Store.NewWriter(ctx, k.loc, datafile.WriterOptions{Source: manifest.SourceCompact, FirstSequence: first})
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Abort())
+		}
+	}()
+	p := pending{w: w}
+	for _, f := range group {
+		if err := k.copyFile(ctx, f, &p); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.flush(); err != nil {
+		return nil, err
+	}
+	return w.Close()
+}
+
+func (k *Task) copyFile(ctx context.Context, f *manifest.DataFile, p *pending) (err error) {
+	r, err := k.t.c.Store.Open(ctx, k.loc, f, datafile.ReadOptions{Fields: k.t.c.Fields})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		b, err := r.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil && k.cancel.Load() {
+			err = errCanceled
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.add(b.RecordBatch, nil); err != nil {
+			return err
+		}
+	}
+}

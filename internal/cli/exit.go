@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+
+	"github.com/tarnlake/tarn"
+)
+
+// Exit codes; `tarn help exit-codes` tells them.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitConflict    = 4
+	exitUnreachable = 5
+	exitDamage      = 6
+	exitSomeFailed  = 7
+	exitInterrupted = 130
+)
+
+const exitHelp = `Exit codes:
+  0    done (also after a signal and a clean last checkpoint)
+  1    failed
+  2    usage or configuration
+  3    not found
+  4    conflict, or exists already
+  5    source or storage cannot be reached: trying again helps
+  6    check found damage
+  7    some tables failed, the others are complete
+  130  interrupted
+`
+
+// codeError carries an exit code of its own.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string { return e.err.Error() }
+func (e *codeError) Unwrap() error { return e.err }
+
+// usage makes an error of the command line or a configuration.
+func usage(err error) error { return &codeError{exitUsage, err} }
+
+// hintError adds what to do.
+type hintError struct {
+	err  error
+	hint string
+}
+
+func (e *hintError) Error() string { return e.err.Error() }
+func (e *hintError) Unwrap() error { return e.err }
+
+func hint(err error, text string) error { return &hintError{err, text} }
+
+// unreachable is told by storage that did not answer; such errors have a method of this name.
+type unreachable interface{ Unreachable() bool }
+
+// exitCode chooses the code of an error.
+func exitCode(ctx context.Context, err error) int {
+	var c *codeError
+	var u unreachable
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &c):
+		return c.code
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, tarn.ErrConflict), errors.Is(err, tarn.ErrExist), errors.Is(err, iofs.ErrExist), errors.Is(err, tarn.ErrNotEmpty), errors.Is(err, tarn.ErrFenced):
+		return exitConflict
+	case errors.Is(err, tarn.ErrInvalid), errors.Is(err, tarn.ErrUnsupported):
+		return exitUsage
+	case errors.Is(err, tarn.ErrNotExist), errors.Is(err, iofs.ErrNotExist):
+		return exitNotFound
+	case errors.As(err, &u) && u.Unreachable():
+		return exitUnreachable
+	}
+	return exitFailed
+}

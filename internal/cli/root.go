@@ -1,0 +1,202 @@
+// Package cli is the command line: commands, output and progress over the public API.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tarnlake/tarn"
+)
+
+// app is what all commands share.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	tty      bool // standard output is a terminal
+	errTTY   bool
+
+	warehouse string
+	catalog   []string // key=value of the file system
+	output    string
+	json, csv bool
+	verbose   int
+	quiet     bool
+	color     string
+
+	stop chan struct{} // closed by the first signal
+}
+
+// Main runs a command line and gives the exit code.
+func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	a := &app{in: in, out: out, err: errOut, stop: make(chan struct{})}
+	a.tty, a.errTTY = isTTY(out), isTTY(errOut)
+	sigs := make(chan os.Signal, 2)
+	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(sigs)
+	go func() {
+		// The first signal lets a running job end its step, the second ends at once.
+		first := true
+		for range sigs {
+			if !first {
+				os.Exit(exitInterrupted)
+			}
+			first = false
+			close(a.stop)
+			if !stoppable(args) {
+				cancel()
+			}
+		}
+	}()
+	cmd := a.root()
+	cmd.SetArgs(args)
+	cmd.SetIn(in)
+	cmd.SetOut(out)
+	cmd.SetErr(errOut)
+	err := cmd.ExecuteContext(ctx)
+	if err != nil {
+		a.report(err)
+	}
+	return exitCode(ctx, err)
+}
+
+// stoppable commands watch for the first signal themselves.
+func stoppable(args []string) bool {
+	return len(args) > 0 && (args[0] == "sync" || args[0] == "demo")
+}
+
+func isTTY(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// report prints an error and its hints.
+func (a *app) report(err error) {
+	red, dim, off := "", "", ""
+	if a.useColor(a.errTTY) {
+		red, dim, off = "\x1b[31m", "\x1b[2m", "\x1b[0m"
+	}
+	fmt.Fprintf(a.err, "%starn: error:%s %v\n", red, off, err)
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if h, ok := e.(*hintError); ok {
+			fmt.Fprintf(a.err, "%starn: hint:%s %s\n", dim, off, h.hint)
+		}
+	}
+}
+
+func (a *app) useColor(tty bool) bool {
+	switch a.color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return tty && os.Getenv("NO_COLOR") == ""
+}
+
+func (a *app) root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "tarn",
+		Short:         "A streaming lakehouse in one binary, on Apache Paimon tables",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version(),
+	}
+	f := cmd.PersistentFlags()
+	f.StringVarP(&a.warehouse, "warehouse", "w", "", "warehouse: a folder or s3://bucket/path (TARN_WAREHOUSE)")
+	f.StringArrayVar(&a.catalog, "catalog", nil, "option of the warehouse's file system, key=value (s3.endpoint=…)")
+	f.StringVarP(&a.output, "output", "o", "", "output: table, json, jsonl, csv, tsv, md")
+	f.BoolVar(&a.json, "json", false, "same as -o jsonl")
+	f.BoolVar(&a.csv, "csv", false, "same as -o csv")
+	f.CountVarP(&a.verbose, "verbose", "v", "tell more; twice for debugging")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "tell errors only")
+	f.StringVar(&a.color, "color", "auto", "colours: auto, always, never")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	cmd.AddCommand(a.demoCommand(), a.syncCommand(), versionCommand(a))
+	for _, add := range commands {
+		cmd.AddCommand(add(a))
+	}
+	cmd.AddCommand(&cobra.Command{Use: "exit-codes", Short: "The exit codes of tarn", Long: exitHelp})
+	cmd.SuggestionsMinimumDistance = 2
+	return cmd
+}
+
+// commands are those of other files. A new one is a file and a line here.
+var commands []func(*app) *cobra.Command
+
+func versionCommand(a *app) *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		_, err := fmt.Fprintln(a.out, "tarn", version())
+		return err
+	}}
+}
+
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
+		return b.Main.Version
+	}
+	return "dev"
+}
+
+// logger writes to standard error.
+func (a *app) logger() *slog.Logger {
+	level := slog.LevelWarn
+	switch {
+	case a.quiet:
+		level = slog.LevelError
+	case a.verbose == 1:
+		level = slog.LevelInfo
+	case a.verbose > 1:
+		level = slog.LevelDebug
+	}
+	if !a.errTTY {
+		return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(tint.NewHandler(a.err, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !a.useColor(a.errTTY)}))
+}
+
+// fileIO are the options of the warehouse's file system.
+func (a *app) fileIO() (map[string]string, error) {
+	out := map[string]string{}
+	for _, kv := range a.catalog {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok {
+			return nil, usage(fmt.Errorf("--catalog %q: want key=value", kv))
+		}
+		out[k] = v
+	}
+	return out, nil
+}
+
+// open opens the warehouse that flags and environment name.
+func (a *app) open(ctx context.Context, fallback string) (*tarn.Catalog, error) {
+	wh := a.warehouse
+	if wh == "" {
+		wh = os.Getenv("TARN_WAREHOUSE")
+	}
+	if wh == "" {
+		wh = fallback
+	}
+	if wh == "" {
+		return nil, hint(usage(errors.New("no warehouse is named")), "give it by --warehouse, or set TARN_WAREHOUSE")
+	}
+	fs, err := a.fileIO()
+	if err != nil {
+		return nil, err
+	}
+	return tarn.Open(ctx, wh, &tarn.OpenOptions{FileIO: fs, Log: a.logger()})
+}

@@ -1,0 +1,282 @@
+package parquet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/fileio"
+)
+
+// rowSpan are rows [from, to) of a row group.
+type rowSpan struct{ from, to int64 }
+
+// block is a run of rows whose filter columns have been read, and of which some match. The other
+// columns stand at row done of it.
+type block struct {
+	from  int64 // in the row group
+	rows  int
+	runs  []rowSpan // within the block, to be given out
+	done  int64
+	arrs  []arrow.Array // of the filter's columns
+	ended bool
+}
+
+// gap is how many rows that do not match are read along rather than ending a batch.
+const gap = 512
+
+// all are the leaves of the columns wanted and of the filter.
+func (r *reader) all() []*leafReader {
+	if r.filter == nil {
+		return r.leaves
+	}
+	return slices.Concat(r.filter.leaves, r.leaves)
+}
+
+// dropShared leaves out the leaves of columns that the filter reads anyway.
+func (r *reader) dropShared() {
+	if r.filter == nil {
+		return
+	}
+	for i, k := range r.filter.shared {
+		if k >= 0 {
+			own := r.cols[i].leaf
+			r.leaves = slices.DeleteFunc(r.leaves, func(l *leafReader) bool { return l == own })
+		}
+	}
+}
+
+func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
+	for {
+		if rec, err := r.nextRun(); rec != nil || err != nil {
+			return rec, err
+		}
+		if r.group >= len(r.meta.rowGroups) {
+			return nil, io.EOF
+		}
+		g := &r.meta.rowGroups[r.group]
+		if !r.open {
+			if err := r.openGroup(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if len(r.ranges) == 0 {
+			r.first += g.numRows
+			r.group++
+			r.row, r.open = 0, false
+			continue
+		}
+		span := &r.ranges[0]
+		if skip := span.from - r.row; skip > 0 {
+			for _, l := range r.all() {
+				l.skip(skip)
+			}
+			r.row = span.from
+		}
+		n := int(min(int64(r.batch), span.to-span.from))
+		span.from += int64(n)
+		if span.from == span.to {
+			r.ranges = r.ranges[1:]
+		}
+		rec, err := r.readBlock(n)
+		if rec != nil || err != nil {
+			return rec, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readBlock reads the next n rows. It gives nil if none of them matches, or if there are runs of
+// them to be given out.
+func (r *reader) readBlock(n int) (arrow.RecordBatch, error) {
+	at := r.row
+	r.row += int64(n)
+	if r.filter == nil {
+		r.pos = r.first + at
+		return r.columns(n, nil, 0)
+	}
+	arrs, sel, err := r.filter.match(n)
+	if err != nil {
+		return nil, fmt.Errorf("row group %d: %w", r.group, err)
+	}
+	switch {
+	case len(sel) == 0:
+		for _, l := range r.leaves {
+			l.skip(int64(n))
+		}
+		return nil, nil
+	case len(sel) == n:
+		r.pos = r.first + at
+		r.filter.lend()
+		return r.columns(n, arrs, 0)
+	case r.sparse:
+		r.pos = r.first + at + int64(sel[0])
+		return r.selected(n, arrs, sel)
+	}
+	r.filter.lend()
+	r.block = block{from: at, rows: n, runs: runsOf(sel), arrs: arrs}
+	return nil, nil
+}
+
+// runsOf joins rows to runs, over short gaps.
+func runsOf(sel []int32) []rowSpan {
+	var out []rowSpan
+	for _, x := range sel {
+		if k := len(out); k > 0 && int64(x)-out[k-1].to < gap {
+			out[k-1].to = int64(x) + 1
+			continue
+		}
+		out = append(out, rowSpan{int64(x), int64(x) + 1})
+	}
+	return out
+}
+
+// nextRun gives the next run of the block at hand.
+func (r *reader) nextRun() (arrow.RecordBatch, error) {
+	b := &r.block
+	if b.rows == 0 {
+		return nil, nil
+	}
+	if len(b.runs) == 0 {
+		for _, l := range r.leaves {
+			l.skip(int64(b.rows) - b.done)
+		}
+		*b = block{}
+		return nil, nil
+	}
+	run := b.runs[0]
+	b.runs = b.runs[1:]
+	for _, l := range r.leaves {
+		l.skip(run.from - b.done)
+	}
+	b.done = run.to
+	r.pos = r.first + b.from + run.from
+	arrs := make([]arrow.Array, len(b.arrs))
+	for i, a := range b.arrs {
+		arrs[i] = array.NewSlice(a, run.from, run.to)
+	}
+	return r.columns(int(run.to-run.from), arrs, 0)
+}
+
+// columns reads n rows of the columns wanted; those that the filter has read are given.
+func (r *reader) columns(n int, shared []arrow.Array, _ int) (arrow.RecordBatch, error) {
+	for _, l := range r.leaves {
+		l.begin(n)
+		if err := l.read(n); err != nil {
+			return nil, err
+		}
+	}
+	arrs := make([]arrow.Array, len(r.cols))
+	for i, c := range r.cols {
+		if k := r.filter.sharedAt(i); k >= 0 {
+			arrs[i] = shared[k]
+			continue
+		}
+		a, err := c.array(n)
+		if err != nil {
+			return nil, fmt.Errorf("row group %d: %w", r.group, err)
+		}
+		arrs[i] = a
+	}
+	return array.NewRecordBatch(r.schema, arrs, int64(n)), nil
+}
+
+// selected reads n rows and keeps some.
+func (r *reader) selected(n int, shared []arrow.Array, sel []int32) (arrow.RecordBatch, error) {
+	for _, l := range r.leaves {
+		l.begin(n)
+		if err := l.read(n); err != nil {
+			return nil, err
+		}
+	}
+	arrs := make([]arrow.Array, len(r.cols))
+	for i, c := range r.cols {
+		if k := r.filter.sharedAt(i); k >= 0 {
+			if l := r.filter.cols[k].leaf; l != nil {
+				arrs[i] = l.sink.take(sel)
+				continue
+			}
+			arrs[i] = array.NewSlice(shared[k], 0, int64(len(sel))) // all NULL
+			continue
+		}
+		if c.kind == colLeaf {
+			arrs[i] = c.leaf.sink.take(sel)
+			continue
+		}
+		a, err := c.array(n)
+		if err == nil {
+			arrs[i], err = takeNested(a, r.schema.Field(i), sel)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row group %d: %w", r.group, err)
+		}
+	}
+	return array.NewRecordBatch(r.schema, arrs, int64(len(sel))), nil
+}
+
+func takeNested(a arrow.Array, f arrow.Field, sel []int32) (arrow.Array, error) {
+	one := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{f}, nil), []arrow.Array{a}, int64(a.Len()))
+	rec, err := batch.Take(one, sel)
+	if err != nil {
+		return nil, err
+	}
+	return rec.Column(0), nil
+}
+
+// openGroup starts the columns of a row group, if some of its rows can match. The beginnings of all
+// columns are read together.
+func (r *reader) openGroup(ctx context.Context) error {
+	g := &r.meta.rowGroups[r.group]
+	r.open = true
+	r.ranges = nil
+	if g.numRows == 0 {
+		return nil
+	}
+	r.ranges = []rowSpan{{0, g.numRows}}
+	if r.filter != nil {
+		if err := r.prune(ctx, g); err != nil {
+			return fmt.Errorf("row group %d: %w", r.group, err)
+		}
+		if len(r.ranges) == 0 {
+			return nil
+		}
+	}
+	whole := r.ranges[0].to-r.ranges[0].from >= g.numRows/2
+	size := windowSize
+	if r.low || !whole {
+		size = windowSizeLow
+	}
+	leaves := r.all()
+	ranges := make([]fileio.Range, 0, len(leaves))
+	for _, l := range leaves {
+		l.pages.win.size = size
+		if err := l.open(r.group, g.numRows, &g.columns[l.n.leaf]); err != nil {
+			return err
+		}
+		if !whole {
+			if err := r.locate(ctx, l, &g.columns[l.n.leaf]); err != nil {
+				return err
+			}
+		}
+		w := &l.pages.win
+		ranges = append(ranges, fileio.Range{Offset: l.pages.start, Length: min(int64(size), w.end-l.pages.start)})
+	}
+	if len(ranges) == 0 || !whole {
+		return nil
+	}
+	bufs, err := r.file.ReadRanges(ctx, ranges)
+	if err != nil {
+		return fmt.Errorf("row group %d: %w", r.group, err)
+	}
+	for i, l := range leaves {
+		l.pages.win.give(bufs[i], ranges[i].Offset)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package lsm
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/manifest"
+)
+
+// compaction is what a compaction takes out of the levels and puts in.
+type compaction struct {
+	level         int
+	before, after []*manifest.DataFile
+	upgraded      int
+}
+
+// compactor does one compaction.
+type compactor struct {
+	t       *Table
+	loc     datafile.Location
+	level   int  // of the result
+	highest bool // it is the highest level there can be: no deletes may be in it
+	drop    bool // nothing older exists: deletes are left out
+	stop    func() error
+	out     compaction
+}
+
+// run compacts files. Files that overlap are merged; large files that overlap no other only change
+// their level; small ones are rewritten together with what comes before them.
+func (c *compactor) run(ctx context.Context, files []*manifest.DataFile) (*compaction, error) {
+	c.out.level = c.level
+	spans, err := c.t.spans(files)
+	if err != nil {
+		return nil, err
+	}
+	small := c.t.c.TargetFileSize / 10 * 7
+	var candidate []section
+	for _, s := range sections(spans) {
+		if len(s) > 1 || s[0].file.Size < small {
+			candidate = append(candidate, s)
+			continue
+		}
+		if err := c.rewrite(ctx, candidate); err != nil {
+			return nil, err
+		}
+		candidate = nil
+		if err := c.upgrade(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.rewrite(ctx, candidate); err != nil {
+		return nil, err
+	}
+	return &c.out, nil
+}
+
+// rewrite merges sections that follow each other in key order. A file alone is moved up if it can be.
+func (c *compactor) rewrite(ctx context.Context, secs []section) error {
+	switch {
+	case len(secs) == 0:
+		return nil
+	case len(secs) == 1 && len(secs[0]) == 1:
+		return c.upgrade(ctx, secs[0])
+	}
+	return c.merge(ctx, secs)
+}
+
+// upgrade gives a file that overlaps no other a new level.
+func (c *compactor) upgrade(ctx context.Context, s section) error {
+	f := s[0].file
+	if f.DeleteRows != 0 && (c.highest || !c.t.c.Engine.Identity()) {
+		return c.merge(ctx, []section{s})
+	}
+	if f.Level == c.level {
+		return nil
+	}
+	up := *f
+	up.Level = c.level
+	c.out.before = append(c.out.before, f)
+	c.out.after = append(c.out.after, &up)
+	c.out.upgraded++
+	return nil
+}
+
+func (c *compactor) merge(ctx context.Context, secs []section) (err error) {
+	r := &mergeReader{
+		in:   &source{t: c.t, loc: c.loc, stop: c.stop},
+		want: want{out: datafile.KeyValueFields(c.t.keys, c.t.c.Fields, c.t.c.Thin), drop: c.drop},
+		secs: secs,
+	}
+	w := c.t.c.Store.NewWriter(ctx, c.loc, datafile.WriterOptions{KeyValue: true, Level: c.level, Source: manifest.SourceCompact})
+	defer func() {
+		if e := r.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			err = errors.Join(err, w.Abort())
+		}
+	}()
+	for {
+		b, err := r.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.Write(b.RecordBatch); err != nil {
+			return err
+		}
+	}
+	after, err := w.Close()
+	if err != nil {
+		return err
+	}
+	for _, s := range secs {
+		for _, x := range s {
+			c.out.before = append(c.out.before, x.file)
+		}
+	}
+	c.out.after = append(c.out.after, after...)
+	return nil
+}
+
+// discard deletes the files that a compaction made; those moved up are somebody else's.
+func (c *compaction) discard(ctx context.Context, store Store, loc datafile.Location) error {
+	if c == nil {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, f := range c.before {
+		names[f.Name] = true
+	}
+	var made []*manifest.DataFile
+	for _, f := range c.after {
+		if !names[f.Name] {
+			made = append(made, f)
+		}
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	return store.Delete(context.WithoutCancel(ctx), loc, made...)
+}

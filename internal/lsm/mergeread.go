@@ -1,0 +1,241 @@
+package lsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/kv"
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/predicate"
+	"github.com/tarnlake/tarn/types"
+)
+
+// lowMemoryRuns is the number of runs from which on they are read page by page.
+const lowMemoryRuns = 5
+
+// ReadOptions say what MergeRead gives.
+type ReadOptions struct {
+	Fields []types.Field // columns of the table, in the order wanted
+	// KeyFilter may leave out rows that do not match, in each run alike: it names key columns only.
+	KeyFilter predicate.Predicate
+	// Filter may do so in runs that overlap no other. Nil: KeyFilter.
+	Filter predicate.Predicate
+	// BatchRows is about the number of rows of a batch, 0 for 8192.
+	BatchRows int
+	// KeepDeletes gives rows of kind -D as well, and sets Kinds of batches.
+	KeepDeletes bool
+}
+
+// MergeRead reads files of a bucket and merges the versions of each key. Rows come in key order. The
+// files have to be all of the bucket's files in which keys of them can be.
+func (t *Table) MergeRead(ctx context.Context, loc datafile.Location, files []*manifest.DataFile, o ReadOptions) (batch.Reader, error) {
+	spans, err := t.spans(files)
+	if err != nil {
+		return nil, err
+	}
+	secs := sections(spans)
+	w := want{out: o.Fields, drop: !o.KeepDeletes, give: o.KeepDeletes}
+	if o.Filter == nil {
+		o.Filter = o.KeyFilter
+	}
+	return &mergeReader{
+		in:   &source{t: t, loc: loc, keyFilter: o.KeyFilter, filter: o.Filter, batchRows: o.BatchRows},
+		want: w,
+		secs: secs,
+	}, nil
+}
+
+// source is where runs come from.
+type source struct {
+	t         *Table
+	loc       datafile.Location
+	keyFilter predicate.Predicate
+	filter    predicate.Predicate
+	batchRows int
+	// stop, if not nil, is asked between batches.
+	stop func() error
+}
+
+// mergeReader reads sections one after the other.
+type mergeReader struct {
+	in    *source
+	want  want
+	jobs  map[shape]*job
+	secs  []section
+	job   *job // of cur
+	cur   grouped
+	queue []batch.Batch
+}
+
+// shape is in what the jobs of sections differ.
+type shape struct{ alone, number, kinds bool }
+
+// jobFor makes the job that reads no more of a section than its merge needs.
+func (r *mergeReader) jobFor(sec section) (*job, error) {
+	x := shape{alone: len(sec) == 1, number: !ordered(sec.units()), kinds: r.want.give}
+	for _, s := range sec {
+		x.kinds = x.kinds || s.file.DeleteRows != 0
+	}
+	if j := r.jobs[x]; j != nil {
+		return j, nil
+	}
+	w := r.want
+	w.alone, w.number, w.kinds = x.alone, x.number, x.kinds
+	j, err := r.in.t.newJob(w)
+	if err != nil {
+		return nil, err
+	}
+	if r.jobs == nil {
+		r.jobs = map[shape]*job{}
+	}
+	r.jobs[x] = j
+	return j, nil
+}
+
+// grouped gives groups of versions.
+type grouped interface {
+	Next(ctx context.Context) (*kv.Groups, error)
+	Close() error
+}
+
+// Next implements batch.Reader.
+func (r *mergeReader) Next(ctx context.Context) (batch.Batch, error) {
+	for {
+		if len(r.queue) > 0 {
+			b := r.queue[0]
+			r.queue = r.queue[1:]
+			return b, nil
+		}
+		if r.cur == nil {
+			if len(r.secs) == 0 {
+				return batch.Batch{}, io.EOF
+			}
+			s := r.secs[0]
+			r.secs = r.secs[1:]
+			var err error
+			if r.job, err = r.jobFor(s); err != nil {
+				return batch.Batch{}, err
+			}
+			if r.cur, err = r.in.open(ctx, s, r.job); err != nil {
+				return batch.Batch{}, err
+			}
+		}
+		g, err := r.cur.Next(ctx)
+		if err == io.EOF {
+			err = r.cur.Close()
+			r.cur = nil
+			if err != nil {
+				return batch.Batch{}, err
+			}
+			continue
+		}
+		if err == nil && r.in.stop != nil {
+			err = r.in.stop()
+		}
+		if err != nil {
+			return batch.Batch{}, err
+		}
+		if r.queue, err = r.job.merge(g); err != nil {
+			return batch.Batch{}, fmt.Errorf("lsm: merge bucket %d: %w", r.in.loc.Bucket, err)
+		}
+	}
+}
+
+// Close implements batch.Reader.
+func (r *mergeReader) Close() error {
+	r.secs, r.queue = nil, nil
+	if r.cur == nil {
+		return nil
+	}
+	err := r.cur.Close()
+	r.cur = nil
+	return err
+}
+
+// open opens a section.
+func (s *source) open(ctx context.Context, sec section, j *job) (grouped, error) {
+	o := datafile.ReadOptions{Fields: j.in, BatchRows: s.batchRows}
+	if len(sec) == 1 {
+		o.Filter = s.filter
+		r, err := s.t.c.Store.Open(ctx, s.loc, sec[0].file, o)
+		if err != nil {
+			return nil, err
+		}
+		return &alone{r: r, name: sec[0].file.Name}, nil
+	}
+	o.Filter = s.keyFilter
+	units := sec.units()
+	o.LowMemory = len(units) >= lowMemoryRuns
+	if len(units) > s.t.c.FanIn {
+		return s.passes(ctx, units, j, o)
+	}
+	return kv.NewMerger(s.runs(units, o), j.layout, s.batchRows), nil
+}
+
+// runs makes runs of files. Each file is a run, as a file is opened only when the merge has come to it.
+func (s *source) runs(units [][]span, o datafile.ReadOptions) []kv.Run {
+	var out []kv.Run
+	for _, u := range units {
+		for _, x := range u {
+			out = append(out, kv.Run{
+				Name: x.file.Name, Low: x.min, HasLow: true,
+				Open: func(ctx context.Context) (batch.Reader, error) {
+					return s.t.c.Store.Open(ctx, s.loc, x.file, o)
+				},
+			})
+		}
+	}
+	return out
+}
+
+// passes merges groups of neighbouring runs into temporary ones until there are few enough.
+func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.ReadOptions) (grouped, error) {
+	var temp []*tempRun
+	fail := func(err error) (grouped, error) {
+		for _, x := range temp {
+			err = errors.Join(err, x.remove())
+		}
+		return nil, err
+	}
+	fan := s.t.c.FanIn
+	for len(units) > 0 {
+		n := min(len(units), fan)
+		x, err := s.t.mergeTemp(ctx, kv.NewMerger(s.runs(units[:n], o), j.layout, 0), j)
+		if err != nil {
+			return fail(err)
+		}
+		temp, units = append(temp, x), units[n:]
+	}
+	temp, err := s.t.reduce(ctx, temp, j)
+	if err != nil {
+		return fail(err)
+	}
+	return &tempMerge{Merger: kv.NewMerger(tempRuns(temp), j.layout, s.batchRows), temp: temp}, nil
+}
+
+// alone is a file that overlaps no other: each row is a group.
+type alone struct {
+	r    batch.Reader
+	name string
+	ends []int32
+	refs []batch.Ref
+}
+
+func (a *alone) Close() error { return a.r.Close() }
+
+func (a *alone) Next(ctx context.Context) (*kv.Groups, error) {
+	b, err := a.r.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := int(b.NumRows())
+	for i := len(a.ends); i < n; i++ {
+		a.ends = append(a.ends, int32(i+1))
+		a.refs = append(a.refs, batch.Ref{Row: int32(i)})
+	}
+	return kv.Single(b.RecordBatch, a.refs[:n], a.ends[:n]), nil
+}

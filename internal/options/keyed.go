@@ -1,0 +1,58 @@
+package options
+
+// Options of primary-key tables beyond those of every table: buckets that grow, vectors, expiry of
+// rows.
+var (
+	DynamicTargetRows  = atLeast(long("dynamic-bucket.target-row-num", 2_000_000, "Keys of a bucket before a new one is begun (bucket = -1)."), 1)
+	DynamicInitial     = atLeast(integer("dynamic-bucket.initial-buckets", 0, "Buckets that a partition begins with; 0 is one for each assigner."), 0)
+	DynamicMax         = integer("dynamic-bucket.max-buckets", -1, "Most buckets of a partition; -1 is no limit.")
+	DynamicAssigners   = atLeast(integer("dynamic-bucket.assigner-parallelism", 0, "Assigners of buckets; 0 is the number of writers."), 0)
+	CrossTTL           = duration("cross-partition-upsert.index-ttl", "", "Time after which keys that do not come are dropped from the index of all partitions; duplicates may follow.")
+	CrossBootstrap     = integer("cross-partition-upsert.bootstrap-parallelism", 10, "Readers that fill the index of all partitions.")
+	PostponeBuckets    = atLeast(integer("postpone.default-bucket-num", 1, "Buckets of a partition whose rows are distributed for the first time (bucket = -2)."), 1)
+	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "Batch writes go to the buckets of a partition that has some.")
+
+	VectorBitmap64   = boolean("deletion-vectors.bitmap64", false, "Writes deletion vectors with 64 bits.")
+	VectorModifiable = boolean("deletion-vectors.modifiable", false, "deletion-vectors.enabled may be changed.")
+	VectorFileSize   = size("deletion-vector.index-file.target-size", "2 mb", "Size of files of deletion vectors.")
+
+	RecordExpireTime  = duration("record-level.expire-time", "", "Time after which rows are dropped by compactions.")
+	RecordExpireField = str("record-level.time-field", "", "Column that says how old a row is.")
+	LocalMergeBuffer  = size("local-merge-buffer-size", "", "Memory to merge rows of one key in before they go to their buckets; not used unless set.")
+	DefaultAggregate  = str("fields.default-aggregate-function", "", "Aggregate function of columns without one.")
+	SnapshotOrdering  = boolean("sequence.snapshot-ordering", false, "The order of commits decides which row of a key is newest.")
+
+	FileNumLimit      = atLeast(integer("compaction.file-num-limit", 100_000, "Files of an append table that a compaction looks at once."), 1)
+	DeleteRatio       = within(fraction("compaction.delete-ratio-threshold", "0.2", "Share of deleted rows from which on a file of an append table is rewritten."), 0, 1)
+	ForceRewrite      = boolean("compaction.force-rewrite-all-files", false, "A full compaction rewrites files that need no merging, too.")
+	OffPeakStart      = within(integer("compaction.offpeak.start.hour", -1, "Hour of the day at which off-peak compaction begins; -1 is never."), -1, 23)
+	OffPeakEnd        = within(integer("compaction.offpeak.end.hour", -1, "Hour of the day at which off-peak compaction ends; -1 is never."), -1, 23)
+	OffPeakRatio      = within(integer("compaction.offpeak-ratio", 0, "Percent that is added to compaction.size-ratio in off-peak hours."), 0, 100)
+	ClusterColumns    = list("clustering.columns", "Columns that sort compaction orders rows by.").alias("sink.clustering.by-columns")
+	ClusterStrategy   = enum("clustering.strategy", "auto", "Order of sort compaction; auto is order for one column, zorder up to four, then hilbert.", "auto", "order", "zorder", "hilbert").alias("sink.clustering.strategy")
+	ZOrderBytes       = within(integer("zorder.var-length-contribution", 8, "Bytes of text that count for zorder."), 1, 1024)
+	SortRangeStrategy = enum("sort-compaction.range-strategy", "size", "How sort compaction cuts ranges: of equal size or of equal numbers of rows.", "size", "quantity")
+	SortSample        = within(integer("sort-compaction.local-sample.magnification", 1000, "Rows sampled for each range of sort compaction."), 20, 1<<31-1)
+
+	BucketOrdered       = boolean("bucket-append-ordered", true, "Rows of a bucket of an append table keep their order.")
+	PartitionSink       = enum("partition.sink-strategy", "none", "Whether writers of tables without buckets share partitions (none) or each has its own (hash).", "none", "hash")
+	PageSize            = size("page-size", "64 kb", "Kept for other engines: memory here is not cut into pages.")
+	SortSpillThreshold  = integer("sort-spill-threshold", 0, "Sorted runs of a merge from which on some are merged to temporary files first; 0 follows memory.")
+	SortSpillBuffer     = size("sort-spill-buffer-size", "64 mb", "Memory of sorts and of merges in passes.")
+	SpillLevel          = within(integer("spill-compression.zstd-level", 1, "Level of zstd of temporary files."), 1, 22)
+	WritersToSpill      = integer("write-max-writers-to-spill", 10, "Open writers of an append table from which on rows are buffered.")
+	StatsPerLevel       = str("metadata.stats-mode.per.level", "", "Statistics of levels: 0:none,5:full.")
+	AsyncFileWrite      = boolean("async-file-write", true, "Kept for other engines: files here are always written beside the merge.")
+	ManifestFormat      = enum("manifest.format", "avro", "Format of manifests.", "avro")
+	CommitUserPrefix    = str("commit.user-prefix", "", "Start of the names of commit users.")
+	ForceCreateSnapshot = boolean("commit.force-create-snapshot", false, "Commits without files make a snapshot.")
+	TableType           = enum("type", "table", "Kind of table.", "table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table")
+	PlanSortPartition   = boolean("scan.plan-sort-partition", false, "Splits come in the order of their partitions.")
+
+	PartitionExpireTime     = duration("partition.expiration-time", "", "Time after which partitions are dropped.")
+	PartitionExpireInterval = duration("partition.expiration-check-interval", "1 h", "How often partitions to drop are looked for.")
+	PartitionExpireStrategy = str("partition.expiration-strategy", "values-time", "Whether partitions expire by their values (values-time) or by their last write (update-time).")
+	PartitionExpireMax      = integer("partition.expiration-max-num", 100, "Most partitions that expire at once.")
+	PartitionTimeFormat     = str("partition.timestamp-formatter", "", "How the time of a partition is written: yyyyMMdd.")
+	PartitionTimePattern    = str("partition.timestamp-pattern", "", "How the time of a partition is made of its columns: $year-$month-$day.")
+)
