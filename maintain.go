@@ -206,3 +206,23 @@ func (t *Table) Orphans(ctx context.Context, olderThan time.Time, dryRun bool, k
 	}
 	return o.Paths, nil
 }
+
+// SnapshotJSON writes a snapshot as its file has it.
+func SnapshotJSON(s *Snapshot) []byte { return snapshot.Encode(s, 0) }
+
+// FileNames gives the names of the data files of the snapshot that the table's options name.
+func (t *Table) FileNames(ctx context.Context) (map[string]bool, error) {
+	snap, err := t.snapshotOf(ctx)
+	if err != nil || snap == nil {
+		return map[string]bool{}, err
+	}
+	entries, err := t.planner.Entries(ctx, snap, plan.Request{})
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	out := make(map[string]bool, len(entries))
+	for i := range entries {
+		out[entries[i].File.Name] = true
+	}
+	return out, nil
+}

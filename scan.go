@@ -297,3 +297,6 @@ func (s *Scan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 		p.Batches(ctx)(yield)
 	}
 }
+
+// Fields are the columns that the batches have.
+func (p *Plan) Fields() []types.Field { return slices.Clone(p.req.Fields) }

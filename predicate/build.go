@@ -1,9 +1,12 @@
 package predicate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/tarnlake/tarn/types"
 )
@@ -118,39 +121,60 @@ func Rewrite(p Predicate, leaf func(*Leaf) Predicate) Predicate {
 	return nil
 }
 
-// Bind checks a predicate against the columns of a table, and gives it with the types of these.
+// Bind checks a predicate against the columns of a table and gives it, simplified, with their types and
+// with values of these. Nil matches everything. A column that does not exist and a value of another type are
+// errors.
 func Bind(p Predicate, fields []types.Field) (Predicate, error) {
 	var bad error
 	out := Rewrite(p, func(l *Leaf) Predicate {
-		i := slices.IndexFunc(fields, func(f types.Field) bool { return f.Name == l.Column })
-		if i < 0 {
-			names := make([]string, len(fields))
-			for k, f := range fields {
-				names[k] = f.Name
-			}
-			bad = fmt.Errorf("filter names column %q, which does not exist; there are %s", l.Column, strings.Join(names, ", "))
+		b, err := bindLeaf(l, fields)
+		if err != nil {
+			bad = cmp.Or(bad, err)
 			return l
 		}
-		t := fields[i].Type
-		if t.IsNested() && l.Op != IsNull && l.Op != IsNotNull {
-			bad = fmt.Errorf("filter on column %q: values of type %s cannot be compared", l.Column, t)
-			return l
-		}
-		if err := checkCount(l); err != nil {
-			bad = err
-			return l
-		}
-		for _, v := range l.Values {
-			if v != nil && !fits(t, v) {
-				bad = fmt.Errorf("filter on column %q: %v is no value of type %s", l.Column, v, t)
-				return l
-			}
-		}
-		b := *l
-		b.Type = t
-		return &b
+		return b
 	})
-	return out, bad
+	if bad != nil {
+		return nil, bad
+	}
+	return Simplify(out), nil
+}
+
+func bindLeaf(l *Leaf, fields []types.Field) (*Leaf, error) {
+	i := slices.IndexFunc(fields, func(f types.Field) bool { return f.Name == l.Column })
+	if i < 0 {
+		names := make([]string, len(fields))
+		for k, f := range fields {
+			names[k] = f.Name
+		}
+		return nil, fmt.Errorf("filter names column %q, which does not exist; there are %s", l.Column, strings.Join(names, ", "))
+	}
+	t := fields[i].Type
+	text := t.Kind == types.Char || t.Kind == types.Varchar
+	switch l.Op {
+	case IsNull, IsNotNull:
+	case StartsWith, EndsWith, Contains, Like:
+		if !text {
+			return nil, fmt.Errorf("filter on column %q: %s is for text, not for type %s", l.Column, l.Op, t)
+		}
+	default:
+		if t.IsNested() || t.Kind == types.Variant || t.Kind == types.Blob || t.Kind == types.Vector {
+			return nil, fmt.Errorf("filter on column %q: values of type %s cannot be compared", l.Column, t)
+		}
+	}
+	if err := checkCount(l); err != nil {
+		return nil, err
+	}
+	b := *l
+	b.Type = t
+	b.Values = make([]types.Datum, len(l.Values))
+	for k, v := range l.Values {
+		var err error
+		if b.Values[k], err = literal(t, v); err != nil {
+			return nil, fmt.Errorf("filter on column %q: %w", l.Column, err)
+		}
+	}
+	return &b, nil
 }
 
 func checkCount(l *Leaf) error {
@@ -164,32 +188,14 @@ func checkCount(l *Leaf) error {
 		least, most = 2, 2
 	case Like:
 		most = 2
+	case Eq, NotEq, Lt, LtEq, Gt, GtEq, StartsWith, EndsWith, Contains:
+	default:
+		return fmt.Errorf("filter on column %q: unknown operation %d", l.Column, l.Op)
 	}
 	if n := len(l.Values); n < least || n > most {
 		return fmt.Errorf("filter on column %q: %s with %d values", l.Column, l.Op, n)
 	}
 	return nil
-}
-
-// fits reports whether a value has the Go type that types.Datum demands.
-func fits(t types.Type, v types.Datum) bool {
-	switch v.(type) {
-	case bool:
-		return t.Kind == types.Boolean
-	case int64:
-		return t.Kind >= types.TinyInt && t.Kind <= types.BigInt || t.Kind == types.Date || t.Kind == types.Time
-	case float32:
-		return t.Kind == types.Float
-	case float64:
-		return t.Kind == types.Double
-	case string:
-		return t.Kind == types.Char || t.Kind == types.Varchar
-	case []byte:
-		return t.Kind == types.Binary || t.Kind == types.Varbinary
-	case types.Instant:
-		return t.Kind == types.Timestamp || t.Kind == types.TimestampLTZ
-	}
-	return t.Kind == types.Decimal
 }
 
 var opNames = map[Op]string{
@@ -200,13 +206,35 @@ var opNames = map[Op]string{
 // String is the operation as SQL writes it, about.
 func (o Op) String() string { return opNames[o] }
 
+// text is a constant as SQL writes it.
+func (l *Leaf) text(v types.Datum) string {
+	s := fmt.Sprint(v)
+	switch v.(type) {
+	case int64, decimal128.Num, types.Instant:
+		if l.Type.Kind != types.Invalid {
+			s = types.FormatDatum(l.Type, v)
+		}
+	case []byte:
+		return fmt.Sprintf("X'%x'", v)
+	}
+	switch l.Type.Kind {
+	case types.Boolean, types.TinyInt, types.SmallInt, types.Int, types.BigInt, types.Float, types.Double, types.Decimal:
+		return s
+	case types.Invalid:
+		if _, ok := v.(string); !ok {
+			return s
+		}
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
 // String is the condition as SQL writes it, about.
 func (l *Leaf) String() string {
 	vals := make([]string, len(l.Values))
 	for i, v := range l.Values {
 		vals[i] = "NULL"
 		if v != nil {
-			vals[i] = fmt.Sprint(v)
+			vals[i] = l.text(v)
 		}
 	}
 	switch l.Op {

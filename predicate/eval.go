@@ -51,6 +51,9 @@ func eval(p Predicate, rec arrow.RecordBatch, fields []types.Field, out []uint8)
 		if i < 0 {
 			return fmt.Errorf("predicate: column %q is not among the columns of the batch", x.Column)
 		}
+		if err := checkCount(x); err != nil {
+			return fmt.Errorf("predicate: %w", err)
+		}
 		return x.eval(rec.Column(i), fields[i].Type, out)
 	case *And:
 		fill(out, yes)
@@ -115,7 +118,7 @@ func (l *Leaf) eval(a arrow.Array, t types.Type, out []uint8) error {
 	case Between:
 		return l.evalBetween(a, t, out)
 	}
-	if slices.ContainsFunc(l.Values, func(v types.Datum) bool { return v == nil }) {
+	if hasNull(l.Values) {
 		fill(out, unknown)
 		return nil
 	}
@@ -132,19 +135,18 @@ func (l *Leaf) eval(a arrow.Array, t types.Type, out []uint8) error {
 	return nil
 }
 
+// fewValues is up to how many values an IN is cheaper as so many comparisons.
+const fewValues = 4
+
 // evalIn: with NULL in the list, what is not found is unknown.
 func (l *Leaf) evalIn(a arrow.Array, t types.Type, out []uint8) error {
-	fill(out, no)
-	part := make([]uint8, len(out))
-	one := Leaf{Op: Eq, Column: l.Column, Type: l.Type, Values: make([]types.Datum, 1)}
-	for _, v := range l.Values {
-		one.Values[0] = v
-		if err := one.eval(a, t, part); err != nil {
-			return err
-		}
-		for i, r := range part {
-			if r == yes || r == unknown && out[i] == no {
-				out[i] = r
+	if err := l.find(a, t, out); err != nil {
+		return err
+	}
+	if hasNull(l.Values) {
+		for i, v := range out {
+			if v == no {
+				out[i] = unknown
 			}
 		}
 	}
@@ -161,6 +163,59 @@ func (l *Leaf) evalIn(a arrow.Array, t types.Type, out []uint8) error {
 				out[i] = 1 - v
 			}
 		}
+	}
+	return nil
+}
+
+// find says for each row whether its value is in the list; what it says of NULLs does not matter.
+func (l *Leaf) find(a arrow.Array, t types.Type, out []uint8) error {
+	if len(l.Values) > fewValues {
+		switch x := a.(type) {
+		case *array.Int64:
+			return member(l, t, out, func(i int) int64 { return x.Value(i) })
+		case *array.Int32:
+			return member(l, t, out, func(i int) int64 { return int64(x.Value(i)) })
+		case *array.Date32:
+			return member(l, t, out, func(i int) int64 { return int64(x.Value(i)) })
+		case *array.String:
+			return member(l, t, out, x.Value)
+		}
+	}
+	fill(out, no)
+	part := make([]uint8, len(out))
+	one := Leaf{Op: Eq, Column: l.Column, Type: l.Type, Values: make([]types.Datum, 1)}
+	for _, v := range l.Values {
+		if v == nil {
+			continue
+		}
+		one.Values[0] = v
+		if err := one.evalValue(a, t, part); err != nil {
+			return err
+		}
+		for i, r := range part {
+			if r == yes {
+				out[i] = yes
+			}
+		}
+	}
+	return nil
+}
+
+func member[T comparable](l *Leaf, t types.Type, out []uint8, at func(int) T) error {
+	set := make(map[T]struct{}, len(l.Values))
+	for _, v := range l.Values {
+		if v == nil {
+			continue
+		}
+		x, ok := v.(T)
+		if !ok {
+			return fmt.Errorf("predicate: column %q of type %s cannot be compared with %v by %s", l.Column, t, v, l.Op)
+		}
+		set[x] = struct{}{}
+	}
+	for i := range out {
+		_, ok := set[at(i)]
+		out[i] = b2u(ok)
 	}
 	return nil
 }
@@ -197,7 +252,7 @@ func (l *Leaf) evalValue(a arrow.Array, t types.Type, out []uint8) error {
 		return l.evalText(x, v, out)
 	case *array.Binary:
 		v, ok := l.Values[0].([]byte)
-		if !ok {
+		if !ok || l.textOnly() {
 			return bad()
 		}
 		for i := range out {
@@ -258,7 +313,7 @@ func (l *Leaf) evalValue(a arrow.Array, t types.Type, out []uint8) error {
 		return nil
 	}
 	v, ok := l.Values[0].(int64)
-	if !ok {
+	if !ok || l.textOnly() {
 		return bad()
 	}
 	switch x := a.(type) {
@@ -283,6 +338,9 @@ func (l *Leaf) evalValue(a arrow.Array, t types.Type, out []uint8) error {
 	}
 	return nil
 }
+
+// textOnly: the operation is one on text.
+func (l *Leaf) textOnly() bool { return l.Op >= StartsWith && l.Op <= Like }
 
 // holds turns a comparison of a row's value with the constant into the truth of the condition.
 func (l *Leaf) holds(c int) uint8 {
@@ -380,22 +438,10 @@ func (l *Leaf) evalFloat(vals []float64, v float64, out []uint8) {
 
 func (l *Leaf) evalText(x *array.String, v string, out []uint8) error {
 	switch l.Op {
-	case StartsWith:
+	case StartsWith, EndsWith, Contains, Like:
+		match := l.matcher(v)
 		for i := range out {
-			out[i] = b2u(strings.HasPrefix(x.Value(i), v))
-		}
-	case EndsWith:
-		for i := range out {
-			out[i] = b2u(strings.HasSuffix(x.Value(i), v))
-		}
-	case Contains:
-		for i := range out {
-			out[i] = b2u(strings.Contains(x.Value(i), v))
-		}
-	case Like:
-		parts := parseLike(v, l.escape())
-		for i := range out {
-			out[i] = b2u(matchLike(parts, x.Value(i)))
+			out[i] = b2u(match(x.Value(i)))
 		}
 	case Eq:
 		for i := range out {
@@ -407,4 +453,18 @@ func (l *Leaf) evalText(x *array.String, v string, out []uint8) error {
 		}
 	}
 	return nil
+}
+
+// matcher is the test of an operation on text.
+func (l *Leaf) matcher(want string) func(string) bool {
+	switch l.Op {
+	case StartsWith:
+		return func(s string) bool { return strings.HasPrefix(s, want) }
+	case EndsWith:
+		return func(s string) bool { return strings.HasSuffix(s, want) }
+	case Contains:
+		return func(s string) bool { return strings.Contains(s, want) }
+	}
+	parts := parseLike(want, l.escape())
+	return func(s string) bool { return matchLike(parts, s) }
 }

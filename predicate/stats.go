@@ -3,6 +3,7 @@ package predicate
 import (
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tarnlake/tarn/types"
 )
@@ -55,6 +56,9 @@ func possible(p Predicate, stats func(string) (Stats, bool)) truth {
 }
 
 func (l *Leaf) possible(s Stats) truth {
+	if checkCount(l) != nil {
+		return truth{true, true} // whoever tests rows reports it
+	}
 	someNull := s.NullCount != 0
 	allNull := s.NullCount >= 0 && s.NullCount == s.Rows && s.Rows > 0
 	switch l.Op {
@@ -62,6 +66,10 @@ func (l *Leaf) possible(s Stats) truth {
 		return truth{someNull, !allNull}
 	case IsNotNull:
 		return truth{!allNull, someNull}
+	case In, NotIn:
+		if len(l.Values) == 0 { // true or false for NULL, too
+			return truth{l.Op == NotIn, l.Op == In}
+		}
 	}
 	if allNull {
 		return truth{} // unknown for each row
@@ -123,13 +131,8 @@ func (l *Leaf) possible(s Stats) truth {
 			out.t = false // one side is unknown
 		}
 		return out
-	case StartsWith:
-		return l.prefix(lo, hi, l.Values[0].(string), false)
-	case Like:
-		p, exact, ok := l.likePrefix()
-		if ok && p != "" {
-			return l.prefix(lo, hi, p, !exact)
-		}
+	case StartsWith, EndsWith, Contains, Like:
+		return l.possibleText(lo, hi)
 	}
 	return truth{true, true}
 }
@@ -163,19 +166,38 @@ func (l *Leaf) cmp(a, b types.Datum) int { return types.Compare(l.Type, a, b) }
 
 func (l *Leaf) equal(lo, hi, v types.Datum) truth {
 	out := truth{true, true}
-	if lo != nil && l.cmp(v, lo) < 0 || hi != nil && l.cmp(v, hi) > 0 {
+	if lo != nil && l.cmp(v, lo) < 0 || hi != nil && l.beyond(v, hi) {
 		out.t = false
 	}
-	// All values are this one if both bounds are, which cut text cannot tell; text that short is not cut.
-	if lo != nil && hi != nil && l.cmp(lo, v) == 0 && l.cmp(hi, v) == 0 && l.exactBounds() {
+	// All values are this one if both bounds are. Of floats the bounds say nothing of NaN.
+	float := l.Type.Kind == types.Float || l.Type.Kind == types.Double
+	if lo != nil && hi != nil && l.cmp(lo, v) == 0 && l.cmp(hi, v) == 0 && !float && !isOpen(hi) {
 		out.f = false
 	}
 	return out
 }
 
-// exactBounds: bounds of text may be cut: equal ones still bound exactly, as the upper one would have
-// been raised if it had been cut. Of floats the bounds say nothing of NaN.
-func (l *Leaf) exactBounds() bool { return l.Type.Kind != types.Float && l.Type.Kind != types.Double }
+// cutAt is the length in characters at which text in statistics is cut by default.
+const cutAt = 16
+
+// isOpen reports whether text as an upper bound may have been cut. Later releases raise its last character
+// then, the first ones did not: there may be longer text that starts with it.
+func isOpen(hi types.Datum) bool {
+	s, ok := hi.(string)
+	return ok && len(s) >= cutAt && utf8.RuneCountInString(s) >= cutAt
+}
+
+// beyond reports whether v is larger than all values of an upper bound.
+func (l *Leaf) beyond(v, hi types.Datum) bool {
+	if l.cmp(v, hi) <= 0 {
+		return false
+	}
+	if isOpen(hi) {
+		s, ok := v.(string)
+		return !ok || !strings.HasPrefix(s, hi.(string))
+	}
+	return true
+}
 
 // less is v' < v, or v' <= v if orEqual, for values v' within the bounds.
 func (l *Leaf) less(lo, hi, v types.Datum, orEqual bool) truth {
@@ -185,10 +207,8 @@ func (l *Leaf) less(lo, hi, v types.Datum, orEqual bool) truth {
 			out.t = false
 		}
 	}
-	if hi != nil {
-		if c := l.cmp(hi, v); c < 0 || c == 0 && orEqual {
-			out.f = false
-		}
+	if hi != nil && (l.beyond(v, hi) || orEqual && !isOpen(hi) && l.cmp(v, hi) == 0) {
+		out.f = false
 	}
 	return out
 }
@@ -213,18 +233,39 @@ func (l *Leaf) possibleIn(s Stats) truth {
 	return out
 }
 
-// prefix tests for text that starts with p; atLeast: it must, but more is demanded of it.
-func (l *Leaf) prefix(lo, hi types.Datum, p string, atLeast bool) truth {
-	out := truth{true, true}
+// possibleText is for the operations on text.
+func (l *Leaf) possibleText(lo, hi types.Datum) truth {
 	a, okLo := lo.(string)
 	b, okHi := hi.(string)
-	if okHi && b < p {
+	want, ok := l.Values[0].(string)
+	if !ok {
+		return truth{true, true}
+	}
+	if okLo && okHi && a == b && !isOpen(hi) { // all values are this one
+		holds := l.matcher(want)(a)
+		return truth{holds, !holds}
+	}
+	switch l.Op {
+	case StartsWith:
+		return prefix(a, okLo, b, okHi, want, false)
+	case Like:
+		if p, exact, ok := l.likePrefix(); ok && p != "" {
+			return prefix(a, okLo, b, okHi, p, !exact)
+		}
+	}
+	return truth{true, true}
+}
+
+// prefix tests for text that starts with p; atLeast: it must, but more is demanded of it.
+func prefix(lo string, okLo bool, hi string, okHi bool, p string, atLeast bool) truth {
+	out := truth{true, true}
+	if okHi && hi < p && !(isOpen(hi) && strings.HasPrefix(p, hi)) {
 		out.t = false
 	}
-	if okLo && a > p && !strings.HasPrefix(a, p) {
+	if okLo && lo > p && !strings.HasPrefix(lo, p) {
 		out.t = false
 	}
-	if okLo && okHi && strings.HasPrefix(a, p) && strings.HasPrefix(b, p) && !atLeast {
+	if okLo && okHi && strings.HasPrefix(lo, p) && strings.HasPrefix(hi, p) && !atLeast {
 		out.f = false
 	}
 	return out

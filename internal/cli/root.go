@@ -126,17 +126,12 @@ func (a *app) root() *cobra.Command {
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "tell errors only")
 	f.StringVar(&a.color, "color", "auto", "colours: auto, always, never")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	cmd.AddCommand(a.demoCommand(), a.syncCommand(), versionCommand(a))
-	for _, add := range commands {
-		cmd.AddCommand(add(a))
-	}
+	cmd.AddCommand(a.demoCommand(), a.syncCommand(), a.readCommand(), a.writeCommand(), a.dbCommand(), a.tableCommand(), a.snapshotCommand(),
+		a.compactCommand(), a.checkCommand(), a.inspectCommand(), versionCommand(a))
 	cmd.AddCommand(&cobra.Command{Use: "exit-codes", Short: "The exit codes of tarn", Long: exitHelp})
 	cmd.SuggestionsMinimumDistance = 2
 	return cmd
 }
-
-// commands are those of other files. A new one is a file and a line here.
-var commands []func(*app) *cobra.Command
 
 func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
