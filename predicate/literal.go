@@ -3,6 +3,7 @@ package predicate
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"time"
 
@@ -24,11 +25,7 @@ func literal(t types.Type, v any) (types.Datum, error) {
 		if t.Kind == types.Binary || t.Kind == types.Varbinary {
 			return nil, bad()
 		}
-		d, err := types.ParseDatum(t, s)
-		if err != nil {
-			return nil, err
-		}
-		return d, nil
+		return fromText(t, s)
 	}
 	switch t.Kind {
 	case types.Boolean:
@@ -110,7 +107,29 @@ func decimalOf(t types.Type, v any, bad func() error) (types.Datum, error) {
 	default:
 		return nil, bad()
 	}
-	return types.ParseDatum(t, s)
+	return fromText(t, s)
+}
+
+// fromText reads a constant. Unlike a cast it does not round: x = 2.7 for an INT column would become x = 2.
+func fromText(t types.Type, s string) (types.Datum, error) {
+	d, err := types.ParseDatum(t, s)
+	if err != nil {
+		return nil, err
+	}
+	var back string
+	switch t.Kind {
+	case types.TinyInt, types.SmallInt, types.Int, types.BigInt, types.Decimal:
+		back = types.FormatDatum(t, d)
+	default:
+		return d, nil
+	}
+	// Both are known to be numbers; the length bounds what exponents cost.
+	a, ok := new(big.Rat).SetString(s)
+	b, _ := new(big.Rat).SetString(back)
+	if !ok || a.Cmp(b) != 0 {
+		return nil, fmt.Errorf("%.60q is no value of type %s: it has digits that would be lost", s, t)
+	}
+	return d, nil
 }
 
 func integerOf(v any) (int64, bool) {

@@ -279,7 +279,7 @@ func (p *parser) value(l *Leaf) error {
 		l.Values = append(l.Values, nil)
 		return p.next()
 	}
-	v, err := types.ParseDatum(l.Type, p.tok)
+	v, err := literal(l.Type, p.tok)
 	if err != nil {
 		return p.errorf("column %s: %v", l.Column, err)
 	}

@@ -9,20 +9,23 @@ import (
 )
 
 var parseFields = []types.Field{
-	{Name: "id", Type: types.MustParse("BIGINT")}, {Name: "s", Type: types.MustParse("STRING")}, {Name: "d", Type: types.MustParse("DECIMAL(10,2)")},
-	{Name: "when", Type: types.MustParse("DATE")}, {Name: "f", Type: types.MustParse("DOUBLE")},
+	{Name: "id", Type: types.MustParse("BIGINT")},
+	{Name: "s", Type: types.MustParse("STRING")},
+	{Name: "d", Type: types.MustParse("DECIMAL(10,2)")},
+	{Name: "when", Type: types.MustParse("DATE")},
+	{Name: "f", Type: types.MustParse("DOUBLE")},
 }
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"id = 1":                             "id = 1",
-		"id=1 and s='it''s'":                 "(id = 1 AND s = it's)",
-		"id <> 1 OR NOT (s LIKE 'a%')":       "(id <> 1 OR NOT s LIKE a%)",
+		"id=1 and s='it''s'":                 "(id = 1 AND s = 'it''s')",
+		"id <> 1 OR NOT (s LIKE 'a%')":       "(id <> 1 OR NOT s LIKE 'a%')",
 		"id IN (1, 2,3) AND s IS NOT NULL":   "(id IN (1, 2, 3) AND s IS NOT NULL)",
 		"id BETWEEN 1 AND 3 AND s IS NULL":   "(id BETWEEN 1 AND 3 AND s IS NULL)",
 		"f >= -1.5e+3":                       "f >= -1500",
-		`"when" <= '1970-01-02'`:             "when <= 1",
-		"s NOT IN ('a') or id != 2 and id<3": "(NOT s IN (a) OR (id <> 2 AND id < 3))",
+		`"when" <= '1970-01-02'`:             "when <= '1970-01-02'",
+		"s NOT IN ('a') or id != 2 and id<3": "(NOT s IN ('a') OR (id <> 2 AND id < 3))",
 	} {
 		p, err := Parse(text, parseFields)
 		if err != nil {
