@@ -67,6 +67,7 @@ func (d *Decoder) Decode(line []byte) error {
 func (d *Decoder) parse(line []byte) (kind types.RowKind, err error) {
 	clear(d.row)
 	clear(d.seen)
+	hasKind := false
 	s := &scanner{b: line}
 	if err := s.expect('{'); err != nil {
 		return 0, err
@@ -86,6 +87,10 @@ func (d *Decoder) parse(line []byte) (kind types.RowKind, err error) {
 		}
 		i, ok := d.at[name]
 		if !ok && name == KindMember {
+			if hasKind {
+				return 0, fmt.Errorf("member %q comes twice", KindMember)
+			}
+			hasKind = true
 			if kind, err = d.kind(s); err != nil {
 				return 0, err
 			}
@@ -146,6 +151,9 @@ func value(s *scanner, t types.Type, depth int) (any, error) {
 		return nil, s.errorf("nested deeper than %d", maxDepth)
 	}
 	if s.word("null") {
+		if depth > 0 && t.NotNull { // of columns the caller knows whether it matters
+			return nil, s.errorf("null where %s is", t)
+		}
 		return nil, nil
 	}
 	switch t.Kind {
@@ -177,7 +185,18 @@ func value(s *scanner, t types.Type, depth int) (any, error) {
 		return members(s, t.Fields, depth)
 	case types.Variant:
 		bytesType := types.Type{Kind: types.Varbinary, Length: types.MaxLength}
-		return members(s, []types.Field{{Name: "value", Type: bytesType}, {Name: "metadata", Type: bytesType}}, depth)
+		if s.peek() != '{' {
+			return nil, s.errorf("want an object with value and metadata, found %s", s.found())
+		}
+		v, err := members(s, []types.Field{{Name: "value", Type: bytesType}, {Name: "metadata", Type: bytesType}, {Name: "json", Type: types.StringType}}, depth)
+		if err != nil {
+			return nil, err
+		}
+		parts := v.([]any)
+		if parts[0] == nil || parts[1] == nil {
+			return nil, s.errorf("a VARIANT needs value and metadata")
+		}
+		return parts[:2], nil
 	case types.Decimal:
 		if s.peek() != '"' {
 			n, err := s.number()
@@ -348,6 +367,11 @@ func members(s *scanner, fields []types.Field, depth int) (any, error) {
 		}
 	}
 	s.i++
+	for i, f := range fields {
+		if out[i] == nil && f.Type.NotNull {
+			return nil, s.errorf("field %q is NOT NULL and has no value", f.Name)
+		}
+	}
 	return out, nil
 }
 

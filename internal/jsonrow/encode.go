@@ -14,7 +14,7 @@
 //	ARRAY                  an array
 //	MAP, MULTISET          an array of [key, value], ordered by its text
 //	ROW                    an object in field order
-//	VARIANT                {"value": hex, "metadata": hex}
+//	VARIANT                {"value": hex, "metadata": hex, "json": text}; the text is not looked at when read
 package jsonrow
 
 import (
@@ -23,7 +23,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -91,7 +90,7 @@ func appendValue(dst []byte, a arrow.Array, i int, t types.Type) []byte {
 		return appendFloat(dst, x.Value(i), 64)
 	case *array.Decimal128:
 		dst = append(dst, '"')
-		dst = append(dst, x.Value(i).ToString(int32(t.Scale))...)
+		dst = types.AppendDecimal(dst, x.Value(i), t.Scale)
 		return append(dst, '"')
 	case *array.String:
 		return types.AppendJSONString(dst, x.Value(i))
@@ -99,7 +98,7 @@ func appendValue(dst []byte, a arrow.Array, i int, t types.Type) []byte {
 		return appendHex(dst, x.Value(i))
 	case *array.Date32:
 		dst = append(dst, '"')
-		dst = appendDate(dst, int64(x.Value(i)))
+		dst = types.AppendDate(dst, int64(x.Value(i)))
 		return append(dst, '"')
 	case *array.Time32:
 		dst = append(dst, '"')
@@ -126,18 +125,32 @@ func appendValue(dst []byte, a arrow.Array, i int, t types.Type) []byte {
 }
 
 func appendStruct(dst []byte, x *array.Struct, i int, t types.Type) []byte {
+	if t.Kind == types.Variant {
+		return appendVariant(dst, x, i)
+	}
 	st := x.DataType().(*arrow.StructType)
 	dst = append(dst, '{')
 	for f := range st.NumFields() {
 		if f > 0 {
 			dst = append(dst, ',')
 		}
-		ft := types.Type{Kind: types.Varbinary, Length: types.MaxLength} // the parts of a VARIANT
-		if t.Kind == types.Row {
-			ft = t.Fields[f].Type
-		}
 		dst = append(types.AppendJSONString(dst, st.Field(f).Name), ':')
-		dst = appendValue(dst, x.Field(f), i, ft)
+		dst = appendValue(dst, x.Field(f), i, t.Fields[f].Type)
+	}
+	return append(dst, '}')
+}
+
+// appendVariant adds what the bytes mean, if they mean something.
+func appendVariant(dst []byte, x *array.Struct, i int) []byte {
+	value, ok := x.Field(0).(*array.Binary)
+	meta, ok2 := x.Field(1).(*array.Binary)
+	if !ok || !ok2 {
+		return append(dst, "null"...)
+	}
+	dst = appendHex(append(dst, `{"value":`...), value.Value(i))
+	dst = appendHex(append(dst, `,"metadata":`...), meta.Value(i))
+	if text, err := appendVariantJSON(nil, value.Value(i), meta.Value(i)); err == nil {
+		dst = types.AppendJSONString(append(dst, `,"json":`...), string(text))
 	}
 	return append(dst, '}')
 }
@@ -190,20 +203,6 @@ func appendHex(dst, v []byte) []byte {
 	return append(dst, '"')
 }
 
-func appendDate(dst []byte, days int64) []byte {
-	y, m, d := time.Unix(days*86400, 0).UTC().Date()
-	switch {
-	case y > 9999:
-		dst = append(dst, '+')
-	case y < 0:
-		dst = append(dst, '-')
-		y = -y
-	}
-	dst = appendPadded(dst, y, 4)
-	dst = appendPadded(append(dst, '-'), int(m), 2)
-	return appendPadded(append(dst, '-'), d, 2)
-}
-
 func appendPadded(dst []byte, v, width int) []byte {
 	s := strconv.Itoa(v)
 	for range width - len(s) {
@@ -229,7 +228,7 @@ func appendInstant(dst []byte, v types.Instant, utc bool) []byte {
 	d := types.FloorDiv(v.Millis, day)
 	ms := v.Millis - d*day
 	dst = append(dst, '"')
-	dst = appendDate(dst, d)
+	dst = types.AppendDate(dst, d)
 	dst = append(dst, 'T')
 	dst = appendTime(dst, ms, 0)
 	dst = appendPadded(append(dst, '.'), int(ms%1000)*1000000+int(v.Nanos), 9)

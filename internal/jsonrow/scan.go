@@ -1,6 +1,7 @@
 package jsonrow
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -192,9 +193,10 @@ func (s *scanner) unicode() (rune, error) {
 	if err != nil || !utf16.IsSurrogate(r) {
 		return r, err
 	}
-	if !s.word(`\u`) {
+	if !bytes.HasPrefix(s.b[s.i:], []byte(`\u`)) {
 		return 0, s.errorf("half of a surrogate pair")
 	}
+	s.i += 2
 	low, err := hex4()
 	if err != nil {
 		return 0, err
