@@ -1,6 +1,7 @@
 package jsonrow
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -78,15 +79,15 @@ func (d *Decoder) parse(line []byte) (kind types.RowKind, err error) {
 				return 0, err
 			}
 		}
-		name, err := s.str()
+		name, err := s.raw()
 		if err != nil {
 			return 0, err
 		}
 		if err := s.expect(':'); err != nil {
 			return 0, err
 		}
-		i, ok := d.at[name]
-		if !ok && name == KindMember {
+		i, ok := d.at[string(name)]
+		if !ok && string(name) == KindMember {
 			if hasKind {
 				return 0, fmt.Errorf("member %q comes twice", KindMember)
 			}
@@ -203,14 +204,14 @@ func value(s *scanner, t types.Type, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			return ParseDecimal(n, t)
+			return ParseDecimal(string(n), t)
 		}
 	}
-	text, err := s.str()
+	text, err := s.raw()
 	if err != nil {
 		return nil, err
 	}
-	return scalar(text, t)
+	return scalar(string(text), t)
 }
 
 // scalar reads a value that is written as a string.
@@ -241,9 +242,9 @@ func integer(s *scanner, bits int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := strconv.ParseInt(n, 10, bits)
+	v, err := strconv.ParseInt(string(n), 10, bits)
 	if err != nil {
-		if strings.ContainsAny(n, ".eE") {
+		if bytes.ContainsAny(n, ".eE") {
 			return nil, fmt.Errorf("%s is no integer", n)
 		}
 		return nil, fmt.Errorf("%s does not fit into %d bits", n, bits)
@@ -277,7 +278,7 @@ func float(s *scanner, t types.Type) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v, err = strconv.ParseFloat(n, bits); err != nil {
+		if v, err = strconv.ParseFloat(string(n), bits); err != nil {
 			return nil, fmt.Errorf("%s does not fit into a %s", n, t)
 		}
 	}
@@ -347,14 +348,14 @@ func members(s *scanner, fields []types.Field, depth int) (any, error) {
 				return nil, err
 			}
 		}
-		name, err := s.str()
+		name, err := s.raw()
 		if err != nil {
 			return nil, err
 		}
 		if err := s.expect(':'); err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(fields, func(f types.Field) bool { return f.Name == name })
+		i := slices.IndexFunc(fields, func(f types.Field) bool { return f.Name == string(name) })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown field %q", name)
 		}

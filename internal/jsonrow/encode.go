@@ -204,11 +204,16 @@ func appendHex(dst, v []byte) []byte {
 }
 
 func appendPadded(dst []byte, v, width int) []byte {
-	s := strconv.Itoa(v)
-	for range width - len(s) {
+	for limit := 10; width > 1; width-- {
+		if v < limit {
+			break
+		}
+		limit *= 10
+	}
+	for range width - 1 {
 		dst = append(dst, '0')
 	}
-	return append(dst, s...)
+	return strconv.AppendInt(dst, int64(v), 10)
 }
 
 // appendTime writes milliseconds of a day.

@@ -41,6 +41,22 @@ func ParseDecimal(text string, t types.Type) (types.Datum, error) {
 	if scale > t.Scale {
 		return nil, fmt.Errorf("%.60s has more than %d digits after the point, the scale of %s", text, t.Scale, t)
 	}
+	if t.Scale-scale+len(trimmed) <= 18 { // 64 bits hold it
+		n, err := strconv.ParseInt(trimmed, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%.60q is no decimal number", text)
+		}
+		for range t.Scale - scale {
+			n *= 10
+		}
+		if neg {
+			n = -n
+		}
+		if v := decimal128.FromI64(n); v.FitsInPrecision(int32(t.Precision)) {
+			return v, nil
+		}
+		return nil, fmt.Errorf("%.60s is too large for %s", text, t)
+	}
 	n, ok := new(big.Int).SetString(trimmed, 10)
 	if !ok {
 		return nil, fmt.Errorf("%.60q is no decimal number", text)

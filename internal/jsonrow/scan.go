@@ -64,8 +64,8 @@ func (s *scanner) word(w string) bool {
 	return false
 }
 
-// number takes the text of a number.
-func (s *scanner) number() (string, error) {
+// number takes the text of a number. It lies in the line.
+func (s *scanner) number() ([]byte, error) {
 	s.space()
 	from := s.i
 	digits := func() bool {
@@ -82,12 +82,12 @@ func (s *scanner) number() (string, error) {
 		s.i++
 	} else if !digits() {
 		s.i = from
-		return "", s.errorf("want a number, found %s", s.found())
+		return nil, s.errorf("want a number, found %s", s.found())
 	}
 	if s.i < len(s.b) && s.b[s.i] == '.' {
 		s.i++
 		if !digits() {
-			return "", s.errorf("number without digits after its point")
+			return nil, s.errorf("number without digits after its point")
 		}
 	}
 	if s.i < len(s.b) && (s.b[s.i] == 'e' || s.b[s.i] == 'E') {
@@ -96,16 +96,22 @@ func (s *scanner) number() (string, error) {
 			s.i++
 		}
 		if !digits() {
-			return "", s.errorf("number without digits in its exponent")
+			return nil, s.errorf("number without digits in its exponent")
 		}
 	}
-	return string(s.b[from:s.i]), nil
+	return s.b[from:s.i], nil
 }
 
 // str takes a string.
 func (s *scanner) str() (string, error) {
+	b, err := s.raw()
+	return string(b), err
+}
+
+// raw takes a string whose text may lie in the line.
+func (s *scanner) raw() ([]byte, error) {
 	if err := s.expect('"'); err != nil {
-		return "", err
+		return nil, err
 	}
 	from := s.i
 	for s.i < len(s.b) {
@@ -114,21 +120,21 @@ func (s *scanner) str() (string, error) {
 			v := s.b[from:s.i]
 			s.i++
 			if !utf8.Valid(v) {
-				return "", s.errorf("string is not UTF-8")
+				return nil, s.errorf("string is not UTF-8")
 			}
-			return string(v), nil
+			return v, nil
 		case c == '\\':
 			return s.escaped(from)
 		case c < ' ':
-			return "", s.errorf("control character %#02x in a string", c)
+			return nil, s.errorf("control character %#02x in a string", c)
 		}
 		s.i++
 	}
-	return "", errors.New("string is not closed")
+	return nil, errors.New("string is not closed")
 }
 
 // escaped goes on with a string that has escapes, the first at s.i.
-func (s *scanner) escaped(from int) (string, error) {
+func (s *scanner) escaped(from int) ([]byte, error) {
 	out := append([]byte(nil), s.b[from:s.i]...)
 	for s.i < len(s.b) {
 		c := s.b[s.i]
@@ -136,11 +142,11 @@ func (s *scanner) escaped(from int) (string, error) {
 		switch {
 		case c == '"':
 			if !utf8.Valid(out) {
-				return "", s.errorf("string is not UTF-8")
+				return nil, s.errorf("string is not UTF-8")
 			}
-			return string(out), nil
+			return out, nil
 		case c < ' ':
-			return "", s.errorf("control character %#02x in a string", c)
+			return nil, s.errorf("control character %#02x in a string", c)
 		case c != '\\':
 			out = append(out, c)
 			continue
@@ -166,14 +172,14 @@ func (s *scanner) escaped(from int) (string, error) {
 		case 'u':
 			r, err := s.unicode()
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			out = utf8.AppendRune(out, r)
 		default:
-			return "", s.errorf("unknown escape \\%c", c)
+			return nil, s.errorf("unknown escape \\%c", c)
 		}
 	}
-	return "", errors.New("string is not closed")
+	return nil, errors.New("string is not closed")
 }
 
 // unicode takes the digits of \uXXXX, and the second half of a pair.
