@@ -49,7 +49,8 @@ func NewMapping(data, read []types.Field) (*Mapping, error) {
 		}
 		m.from[i] = len(m.data)
 		m.data = append(m.data, d)
-		m.direct = m.direct && m.same[i] && m.from[i] == i
+		// A column that was renamed, or may be NULL by now, is the same in memory only.
+		m.direct = m.direct && m.from[i] == i && d.Name == r.Name && d.Type.Equal(r.Type)
 	}
 	m.schema = types.ArrowSchema(read)
 	return m, nil

@@ -97,7 +97,7 @@ func openS3(uri, rest string, opts map[string]string) (fileio.FS, string, error)
 // named are the file systems in memory by their name, which live as long as the process.
 var named struct {
 	sync.Mutex
-	fs map[string]*fileio.Mem
+	fs map[string]fileio.FS
 }
 
 func openMemory(_, rest string, _ map[string]string) (fileio.FS, string, error) {
@@ -112,7 +112,7 @@ func openMemory(_, rest string, _ map[string]string) (fileio.FS, string, error) 
 	named.Lock()
 	defer named.Unlock()
 	if named.fs == nil {
-		named.fs = map[string]*fileio.Mem{}
+		named.fs = map[string]fileio.FS{}
 	}
 	if named.fs[name] == nil {
 		named.fs[name] = fileio.NewMem(fileio.MemOptions{})

@@ -1,0 +1,284 @@
+package metatest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+
+	"pgregory.net/rapid"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/types"
+)
+
+// state is the table at a snapshot.
+type state struct {
+	cols []column
+	rows []row
+}
+
+// version is one row that was written under a key, in the order of commits.
+type version struct {
+	row row
+	seq types.Datum
+}
+
+// writer is an open Writer and what it holds.
+type writer struct {
+	w       *tarn.Writer
+	cols    []column // of its schema
+	pending []row
+	number  int64
+	user    string
+}
+
+// world is a table and its naive model.
+type world struct {
+	t   *rapid.T
+	ctx context.Context
+	uri string
+	cat *tarn.Catalog
+	tab *tarn.Table
+
+	keyed, sequence, descending, ignoreDelete, partitioned bool
+	writeOnly                                              bool
+
+	cols    []column
+	keys    int // so many of the first columns are the primary key, the partition first if there is one
+	nextID  int
+	nextVal int
+
+	plain   []row                // append tables
+	byKey   map[string][]version // tables with a primary key
+	states  map[int64]state
+	last    int64 // newest snapshot
+	tags    map[string]int64
+	writers [2]*writer
+	two     bool // both writers are used, each for keys of its own
+}
+
+var (
+	keyTypes   = []string{"INT", "BIGINT", "STRING", "DATE", "DECIMAL(10, 2)", "BOOLEAN", "TIMESTAMP(3)", "SMALLINT", "DOUBLE"}
+	valueTypes = []string{"INT", "BIGINT", "STRING", "DOUBLE", "DECIMAL(10, 2)", "DATE", "BOOLEAN", "FLOAT", "TIMESTAMP(6)", "VARCHAR(5)"}
+	columns    = []string{"a", "b", "c", "D", "e f"}
+	wider      = map[string][]string{
+		"INT": {"BIGINT", "DECIMAL(20, 2)", "STRING"}, "FLOAT": {"DOUBLE"}, "DECIMAL(10, 2)": {"DECIMAL(12, 2)", "DECIMAL(14, 3)"},
+		"VARCHAR(5)": {"VARCHAR(9)", "STRING"}, "BIGINT": {"STRING"},
+	}
+)
+
+// valueOf gives the n-th text of a type; all casts of wider keep the value of such texts.
+func valueOf(t types.Type, n int) string {
+	switch t.Kind {
+	case types.Boolean:
+		return []string{"false", "true"}[n%2]
+	case types.Date:
+		return fmt.Sprintf("%04d-0%d-1%d", 1969+n/9, n%9+1, n%10)
+	case types.Timestamp:
+		return fmt.Sprintf("19%02d-01-02 03:04:05.%03d", n%90+10, n)
+	case types.Decimal:
+		return fmt.Sprintf("%d.%02d", n/3-5, n%100)
+	case types.Float, types.Double:
+		return fmt.Sprintf("%d.5", n-20)
+	case types.Char, types.Varchar:
+		if n == 0 {
+			return ""
+		}
+		return "s" + fmt.Sprint(n)
+	}
+	return fmt.Sprint(n - 10)
+}
+
+func newWorld(t *rapid.T, uri string) *world {
+	w := &world{t: t, ctx: t.Context(), uri: uri, byKey: map[string][]version{}, states: map[int64]state{}, tags: map[string]int64{}}
+	w.keyed = rapid.IntRange(0, 3).Draw(t, "keyed") > 0
+	w.partitioned = rapid.Bool().Draw(t, "partitioned")
+	w.two = rapid.Bool().Draw(t, "two writers")
+	add := func(name, typ string, notNull bool) {
+		c := column{id: w.nextID, name: name, typ: types.MustParse(typ)}
+		c.typ.NotNull = notNull
+		w.nextID++
+		w.cols = append(w.cols, c)
+	}
+	def := tarn.TableDef{Options: map[string]string{}}
+	if w.partitioned {
+		add("p", rapid.SampledFrom([]string{"STRING", "INT", "DATE", "BOOLEAN"}).Draw(t, "partition type"), w.keyed)
+		def.PartitionKeys = []string{"p"}
+	}
+	for i := range rapid.IntRange(1, 2).Draw(t, "keys") {
+		add(fmt.Sprint("k", i), rapid.SampledFrom(keyTypes).Draw(t, "key type"), w.keyed)
+	}
+	w.keys = len(w.cols)
+	if w.keyed {
+		for _, c := range w.cols {
+			def.PrimaryKeys = append(def.PrimaryKeys, c.name)
+		}
+		w.drawKeyed(def.Options)
+	} else if n := rapid.IntRange(0, 4).Draw(t, "bucket"); n > 0 {
+		def.Options["bucket"], def.Options["bucket-key"] = fmt.Sprint(n), w.cols[w.keys-1].name
+	}
+	w.writeOnly = rapid.Bool().Draw(t, "write-only")
+	def.Options["write-only"] = fmt.Sprint(w.writeOnly)
+	if w.sequence {
+		add("seq", "INT", false)
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "values") {
+		add(columns[i], rapid.SampledFrom(valueTypes).Draw(t, "value type"), rapid.IntRange(0, 3).Draw(t, "not null") == 0)
+	}
+	w.drawCommon(def.Options)
+	def.Fields = fieldsOf(w.cols)
+	t.Logf("fields %v keys %v partition %v options %v", def.Fields, def.PrimaryKeys, def.PartitionKeys, def.Options)
+	w.reopen()
+	w.must(w.cat.CreateDatabase(w.ctx, "d", nil))
+	var err error
+	w.tab, err = w.cat.CreateTable(w.ctx, "d.t", def)
+	w.must(err)
+	return w
+}
+
+func (w *world) drawKeyed(o map[string]string) {
+	t := w.t
+	o["bucket"] = fmt.Sprint(rapid.IntRange(1, 7).Draw(t, "bucket"))
+	w.sequence = rapid.IntRange(0, 2).Draw(t, "sequence") == 0
+	if w.sequence {
+		o["sequence.field"] = "seq"
+		if w.descending = rapid.Bool().Draw(t, "descending"); w.descending {
+			o["sequence.field.sort-order"] = "descending"
+		}
+	}
+	if w.ignoreDelete = rapid.IntRange(0, 3).Draw(t, "ignore-delete") == 0; w.ignoreDelete {
+		o["ignore-delete"] = "true"
+	}
+	o["data-file.thin-mode"] = fmt.Sprint(rapid.Bool().Draw(t, "thin"))
+	o["num-sorted-run.compaction-trigger"] = fmt.Sprint(rapid.IntRange(2, 5).Draw(t, "trigger"))
+	o["compaction.size-ratio"] = fmt.Sprint(rapid.SampledFrom([]int{0, 1, 50}).Draw(t, "size-ratio"))
+	if rapid.Bool().Draw(t, "levels") {
+		o["num-levels"] = fmt.Sprint(rapid.IntRange(2, 6).Draw(t, "num-levels"))
+	}
+	o["write-buffer-spillable"] = fmt.Sprint(rapid.Bool().Draw(t, "spillable"))
+}
+
+func (w *world) drawCommon(o map[string]string) {
+	t := w.t
+	o["file.compression"] = rapid.SampledFrom([]string{"zstd", "none", "snappy", "lz4", "gzip"}).Draw(t, "compression")
+	o["write-buffer-size"] = rapid.SampledFrom([]string{"1 b", "2 kb", "1 mb"}).Draw(t, "buffer")
+	if rapid.Bool().Draw(t, "small files") {
+		o["target-file-size"] = rapid.SampledFrom([]string{"1 b", "2 kb"}).Draw(t, "target")
+	}
+	o["manifest.merge-min-count"] = fmt.Sprint(rapid.SampledFrom([]int{2, 3, 30}).Draw(t, "manifest merge"))
+	o["metadata.stats-mode"] = rapid.SampledFrom([]string{"truncate(16)", "truncate(1)", "none", "counts", "full"}).Draw(t, "stats")
+	if rapid.Bool().Draw(t, "small splits") {
+		o["source.split.target-size"], o["source.split.open-file-cost"] = "1 b", "1 b"
+	}
+	if rapid.Bool().Draw(t, "manifest size") {
+		o["manifest.target-file-size"], o["manifest.full-compaction-threshold-size"] = "1 kb", "1 b"
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+}
+
+// reopen starts anew as another process would.
+func (w *world) reopen() {
+	w.closeWriters()
+	var err error
+	w.cat, err = tarn.Open(w.ctx, w.uri, nil)
+	w.must(err)
+	if w.tab != nil {
+		w.tab, err = w.cat.Table(w.ctx, "d.t")
+		w.must(err)
+	}
+}
+
+func (w *world) closeWriters() {
+	for i, x := range w.writers {
+		if x != nil {
+			w.must(x.w.Close())
+			w.writers[i] = nil
+		}
+	}
+}
+
+// key is the primary key of a row.
+func (w *world) key(r row) string { return r.text(w.cols[:w.keys]) }
+
+// apply takes committed rows into the model.
+func (w *world) apply(rows []row) {
+	for _, r := range rows {
+		if !w.keyed {
+			w.plain = append(w.plain, r)
+			continue
+		}
+		if w.ignoreDelete && r.kind.IsRetract() {
+			continue
+		}
+		v := version{row: r}
+		if w.sequence {
+			v.seq = r.get(w.column("seq"))
+		}
+		k := w.key(r)
+		w.byKey[k] = append(w.byKey[k], v)
+	}
+}
+
+func (w *world) column(name string) column {
+	i := slices.IndexFunc(w.cols, func(c column) bool { return c.name == name })
+	return w.cols[i]
+}
+
+// alive is the row of a key, if it has one.
+func (w *world) alive(vs []version) (row, bool) {
+	vs = slices.Clone(vs)
+	if w.sequence {
+		sort.SliceStable(vs, func(i, j int) bool {
+			a, b := vs[i].seq, vs[j].seq
+			switch {
+			case b == nil:
+				return false
+			case a == nil:
+				return true
+			case w.descending:
+				return b.(int64) < a.(int64)
+			}
+			return a.(int64) < b.(int64)
+		})
+	}
+	if len(vs) == 0 {
+		return row{}, false
+	}
+	r := vs[len(vs)-1].row
+	return r, !r.kind.IsRetract()
+}
+
+// now is the state of the model.
+func (w *world) now() state {
+	s := state{cols: slices.Clone(w.cols)}
+	if !w.keyed {
+		s.rows = slices.Clone(w.plain)
+		return s
+	}
+	for _, k := range slices.Sorted(maps.Keys(w.byKey)) {
+		if r, ok := w.alive(w.byKey[k]); ok {
+			s.rows = append(s.rows, r)
+		}
+	}
+	return s
+}
+
+// committed notes the snapshots that a commit made.
+func (w *world) committed(r tarn.CommitResult) {
+	for id := w.last + 1; id <= r.SnapshotID; id++ {
+		w.states[id] = w.now()
+	}
+	w.last = max(w.last, r.SnapshotID)
+}
+
+// newFS is the storage of a history.
+func newFS() fileio.FS { return fileio.NewMem(fileio.MemOptions{}) }
