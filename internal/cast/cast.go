@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/types"
 )
@@ -22,42 +20,59 @@ func isInstant(k types.Kind) bool {
 }
 
 // CanCast reports whether values of a type can be cast to another. Implicit casts keep the meaning of
-// all values, about; explicit ones may lose something.
+// all values, about; explicit ones may lose something. Nullability does not matter. Nested types can be
+// cast if their parts can, fields of ROWs matched by id; see CanChange for what a column's type may
+// become.
 func CanCast(from, to types.Type, explicit bool) bool {
-	if from.AsNullable().Equal(to.AsNullable()) {
-		return true
-	}
 	a, b := from.Kind, to.Kind
-	if from.IsNested() || to.IsNested() {
-		return canNested(from, to, explicit)
-	}
-	if a == b {
-		return true
-	}
 	switch {
+	case from.AsNullable().Equal(to.AsNullable()):
+		return true
+	case from.IsNested() || to.IsNested():
+		return canNested(from, to, explicit)
+	case a == b:
+		return true
 	case isText(b):
-		return isText(a) && b == types.Varchar || explicit && a != types.Variant
+		return canText(from, to, explicit)
+	case isText(a):
+		return explicit && b != types.Variant && b != types.Blob
+	case isBytes(b):
+		return isBytes(a) && (explicit || b == types.Varbinary)
 	case b == types.Boolean:
-		return explicit && (isText(a) || isInt(a))
-	case b == types.Binary:
-		return explicit && (isText(a) || a == types.Varbinary)
-	case b == types.Varbinary:
-		return isBytes(a) || explicit && isText(a)
-	case b == types.Decimal, b == types.Double:
-		return isNumber(a) || explicit && (isText(a) || a == types.Boolean)
-	case b == types.Float:
-		return isInt(a) || a == types.Decimal || explicit && (isNumber(a) || isText(a) || a == types.Boolean)
-	case isInt(b):
-		if isInt(a) && a < b {
-			return true
-		}
-		return explicit && (isNumber(a) || isText(a) || a == types.Boolean || isInstant(a) && (b == types.Int || b == types.BigInt))
-	case b == types.Date:
-		return a == types.Timestamp || explicit && (isInstant(a) || isText(a))
-	case b == types.Time:
-		return a == types.Timestamp || explicit && (isInstant(a) || isText(a))
+		return explicit && isInt(a)
+	case isNumber(b):
+		return canNumber(a, b, explicit)
+	case b == types.Date, b == types.Time:
+		return a == types.Timestamp || explicit && a == types.TimestampLTZ
 	case isInstant(b):
-		return isInstant(a) || explicit && (a == types.Date || a == types.Time || isText(a) || isInt(a))
+		return isInstant(a) || explicit && (a == types.Date || a == types.Time || a == types.Int || a == types.BigInt)
+	}
+	return false
+}
+
+// canText: dates and times only become text of any length, so that none is ever cut off.
+func canText(from, to types.Type, explicit bool) bool {
+	switch a := from.Kind; {
+	case isText(a):
+		return explicit || to.Kind == types.Varchar
+	case a == types.Date, a == types.Time, isInstant(a):
+		return explicit && to.Kind == types.Varchar && to.Length == types.MaxLength
+	case isNumber(a), isBytes(a), a == types.Boolean:
+		return explicit
+	}
+	return false
+}
+
+func canNumber(a, b types.Kind, explicit bool) bool {
+	switch {
+	case isNumber(a):
+		wider := b == types.Decimal || b == types.Double || // of any digits: values may still be lost
+			b == types.Float && (isInt(a) || a == types.Decimal) || isInt(a) && isInt(b) && a < b
+		return wider || explicit
+	case a == types.Boolean:
+		return explicit
+	case isInstant(a):
+		return explicit && (b == types.Int || b == types.BigInt)
 	}
 	return false
 }
@@ -65,7 +80,7 @@ func CanCast(from, to types.Type, explicit bool) bool {
 func canNested(from, to types.Type, explicit bool) bool {
 	switch {
 	case isText(to.Kind):
-		return explicit && (from.Kind == types.Array || from.Kind == types.Map || from.Kind == types.Row)
+		return explicit && canPrint(from)
 	case from.Kind != to.Kind:
 		return false
 	case from.Kind == types.Array, from.Kind == types.Multiset:
@@ -74,10 +89,8 @@ func canNested(from, to types.Type, explicit bool) bool {
 		return CanCast(*from.Key, *to.Key, explicit) && CanCast(*from.Elem, *to.Elem, explicit)
 	case from.Kind == types.Row:
 		for _, t := range to.Fields {
-			for _, f := range from.Fields {
-				if f.ID == t.ID && !CanCast(f.Type, t.Type, explicit) {
-					return false
-				}
+			if k := fieldOf(from, t.ID); k >= 0 && !CanCast(from.Fields[k].Type, t.Type, explicit) {
+				return false
 			}
 		}
 		return true
@@ -85,107 +98,97 @@ func canNested(from, to types.Type, explicit bool) bool {
 	return false
 }
 
+// canPrint reports whether a nested type has a text: all of its parts have.
+func canPrint(t types.Type) bool {
+	switch t.Kind {
+	case types.Array:
+		return canPrint(*t.Elem)
+	case types.Map:
+		return canPrint(*t.Key) && canPrint(*t.Elem)
+	case types.Row:
+		for _, f := range t.Fields {
+			if !canPrint(f.Type) {
+				return false
+			}
+		}
+		return true
+	}
+	return !t.IsNested() && CanCast(t, types.StringType, true)
+}
+
+// CanChange reports whether a column of a type may be given another one, so that its old values are
+// cast when they are read. Other than with CanCast, nested types as a whole may only become text, since
+// their parts are changed one by one, and the precision of a TIME stays.
+func CanChange(from, to types.Type, explicit bool) bool {
+	if !from.AsNullable().Equal(to.AsNullable()) && (to.IsNested() || from.Kind == types.Time && to.Kind == types.Time) {
+		return false
+	}
+	return CanCast(from, to, explicit)
+}
+
 // Cast converts an array. NULL stays NULL; a number that is too large for a DECIMAL becomes NULL, for an
 // integer it loses its high bits, as in the reference; text that cannot be read is an error that shows
-// it. Fields of ROWs are matched by id.
+// it. Fields of ROWs are matched by id. Where values need no change the result shares their memory.
 func Cast(a arrow.Array, from, to types.Type) (arrow.Array, error) {
 	if !CanCast(from, to, true) {
 		return nil, fmt.Errorf("%s cannot be cast to %s", from, to)
 	}
-	if arrow.TypeEqual(a.DataType(), types.ArrowType(to)) && same(from, to) {
-		return a, nil
-	}
-	if out := wide(a, to); out != nil {
-		return out, nil
-	}
-	switch {
+	dt := types.ArrowType(to)
+	switch f, t := from.Kind, to.Kind; {
+	case Identical(from, to):
+		return retype(a, dt), nil
 	case from.IsNested() && to.IsNested():
 		return nested(a, from, to)
-	case from.IsNested():
-		return nestedText(a, from, to)
+	case isText(t):
+		return toText(a, from, to)
+	case isText(f):
+		return fromText(a, to)
+	case isBytes(t):
+		return fitBytes(a, to)
+	case isInt(f), f == types.Boolean:
+		return fromInts(integers(a), to)
+	case f == types.Date, f == types.Time:
+		return fromDays(integers(a), f, to)
+	case isFloat(f):
+		return fromFloats(floats(a), to)
+	case f == types.Decimal:
+		return fromDecimals(a, from, to)
+	case isInstant(f):
+		return fromInstants(a, from, to)
 	}
-	b := array.NewBuilder(memory.DefaultAllocator, types.ArrowType(to))
-	b.Reserve(a.Len())
-	for i := range a.Len() {
-		if a.IsNull(i) {
-			b.AppendNull()
-			continue
-		}
-		v, err := Value(types.DatumAt(a, i, from), from, to)
-		if err != nil {
-			return nil, err
-		}
-		if v == nil {
-			b.AppendNull()
-			continue
-		}
-		if err := types.AppendDatum(b, to, v); err != nil {
-			return nil, err
-		}
-	}
-	return b.NewArray(), nil
+	return nil, fmt.Errorf("%s cannot be cast to %s", from, to)
 }
 
-// same reports whether values need no change at all.
-func same(from, to types.Type) bool {
+// Identical reports whether arrays of the two types hold the same in memory, whatever parts are called
+// and whether they may be NULL: the cast costs nothing.
+func Identical(a, b types.Type) bool {
 	switch {
-	case isText(from.Kind) && isText(to.Kind):
-		return to.Kind == types.Varchar && to.Length >= from.Length || from.Kind == to.Kind && from.Length == to.Length
-	case isBytes(from.Kind) && isBytes(to.Kind):
-		return to.Kind == types.Varbinary && to.Length >= from.Length || from.Kind == to.Kind && from.Length == to.Length
-	case from.IsNested():
-		return from.AsNullable().Equal(to.AsNullable())
+	case isText(a.Kind) && isText(b.Kind), isBytes(a.Kind) && isBytes(b.Kind):
+		return a.Kind == b.Kind && a.Length == b.Length || (b.Kind == types.Varchar || b.Kind == types.Varbinary) && b.Length >= a.Length
+	case isInstant(a.Kind) && isInstant(b.Kind):
+		return types.TimeUnit(a.Precision) == types.TimeUnit(b.Precision) && a.Precision <= b.Precision
+	case a.Kind != b.Kind:
+		return false
 	}
-	return from.AsNullable().EqualShape(to.AsNullable())
-}
-
-// wide converts integers to wider ones, and FLOAT to DOUBLE, in one loop; nil if that is not the case.
-func wide(a arrow.Array, to types.Type) arrow.Array {
-	switch to.Kind {
-	case types.BigInt:
-		b := array.NewInt64Builder(memory.DefaultAllocator)
-		switch x := a.(type) {
-		case *array.Int8:
-			return widen(b, x, x.Int8Values())
-		case *array.Int16:
-			return widen(b, x, x.Int16Values())
-		case *array.Int32:
-			return widen(b, x, x.Int32Values())
+	switch a.Kind {
+	case types.Decimal:
+		return a.Scale == b.Scale && a.Precision <= b.Precision
+	case types.Array, types.Multiset:
+		return Identical(*a.Elem, *b.Elem)
+	case types.Map:
+		return Identical(*a.Key, *b.Key) && Identical(*a.Elem, *b.Elem)
+	case types.Row:
+		if len(a.Fields) != len(b.Fields) {
+			return false
 		}
-	case types.Int:
-		b := array.NewInt32Builder(memory.DefaultAllocator)
-		switch x := a.(type) {
-		case *array.Int8:
-			return widen(b, x, x.Int8Values())
-		case *array.Int16:
-			return widen(b, x, x.Int16Values())
+		for i := range a.Fields {
+			if a.Fields[i].ID != b.Fields[i].ID || !Identical(a.Fields[i].Type, b.Fields[i].Type) {
+				return false
+			}
 		}
-	case types.SmallInt:
-		if x, ok := a.(*array.Int8); ok {
-			return widen(array.NewInt16Builder(memory.DefaultAllocator), x, x.Int8Values())
-		}
+		return true
+	case types.Vector:
+		return a.Length == b.Length && Identical(*a.Elem, *b.Elem)
 	}
-	return nil
-}
-
-type number interface{ int8 | int16 | int32 | int64 }
-
-func widen[F, T number](b interface {
-	AppendValues([]T, []bool)
-	NewArray() arrow.Array
-}, a arrow.Array, vals []F,
-) arrow.Array {
-	out := make([]T, len(vals))
-	for i, v := range vals {
-		out[i] = T(v)
-	}
-	var valid []bool
-	if a.NullN() > 0 {
-		valid = make([]bool, len(vals))
-		for i := range valid {
-			valid[i] = a.IsValid(i)
-		}
-	}
-	b.AppendValues(out, valid)
-	return b.NewArray()
+	return true
 }

@@ -3,7 +3,6 @@ package cast
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -12,108 +11,88 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// nested converts the parts and keeps offsets and NULLs.
+// fieldOf finds the field of a ROW by its id, -1 for none.
+func fieldOf(t types.Type, id int) int {
+	return slices.IndexFunc(t.Fields, func(f types.Field) bool { return f.ID == id })
+}
+
+// nested converts the parts and keeps which are there.
 func nested(a arrow.Array, from, to types.Type) (arrow.Array, error) {
 	dt := types.ArrowType(to)
-	d := a.Data()
 	switch x := a.(type) {
-	case *array.Map:
-		kt, vt, tk, tv := from.Key, from.Elem, to.Key, to.Elem
-		if from.Kind == types.Multiset {
-			count := &types.Type{Kind: types.Int, NotNull: true}
-			kt, vt, tk, tv = from.Elem, count, to.Elem, count
-		}
-		entries := x.ListValues().(*array.Struct)
-		keys, err := Cast(entries.Field(0), *kt, *tk)
-		if err != nil {
-			return nil, err
-		}
-		vals, err := Cast(entries.Field(1), *vt, *tv)
-		if err != nil {
-			return nil, err
-		}
-		est := dt.(*arrow.MapType).Elem()
-		e := array.NewData(est, entries.Len(), []*memory.Buffer{entries.Data().Buffers()[0]}, []arrow.ArrayData{keys.Data(), vals.Data()}, entries.NullN(), 0)
-		return array.MakeFromData(array.NewData(dt, d.Len(), d.Buffers(), []arrow.ArrayData{e}, a.NullN(), d.Offset())), nil
+	case *array.Map: // before List: a Map is one inside
+		return entries(x, dt.(*arrow.MapType), from, to)
 	case *array.List:
-		vals, err := Cast(x.ListValues(), *from.Elem, *to.Elem)
+		offsets, vals := span(x.Offsets(), x.Len(), x.Data().Offset(), x.ListValues())
+		vals, err := Cast(vals, *from.Elem, *to.Elem)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("element: %w", err)
 		}
-		return array.MakeFromData(array.NewData(dt, d.Len(), d.Buffers(), []arrow.ArrayData{vals.Data()}, a.NullN(), d.Offset())), nil
+		return lists(dt, a, offsets, vals.Data()), nil
 	case *array.Struct:
 		return row(x, from, to)
 	}
 	return nil, fmt.Errorf("%s cannot be cast to %s", from, to)
 }
 
+// span cuts the values of lists to those that the lists have, with offsets that start at 0.
+func span(offsets []int32, n, at int, vals arrow.Array) ([]int32, arrow.Array) {
+	if len(offsets) == 0 {
+		return []int32{0}, array.NewSlice(vals, 0, 0)
+	}
+	offsets = offsets[at : at+n+1] // they are the whole buffer's
+	out := make([]int32, n+1)
+	for i := range out {
+		out[i] = offsets[i] - offsets[0]
+	}
+	return out, array.NewSlice(vals, int64(offsets[0]), int64(offsets[n]))
+}
+
+func lists(dt arrow.DataType, a arrow.Array, offsets []int32, vals arrow.ArrayData) arrow.Array {
+	m := maskOf(a)
+	bufs := []*memory.Buffer{m.buffer(), memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))}
+	return array.MakeFromData(array.NewData(dt, a.Len(), bufs, []arrow.ArrayData{vals}, m.nulls, 0))
+}
+
+// entries converts a MAP, or a MULTISET, which is a map to counts.
+func entries(x *array.Map, dt *arrow.MapType, from, to types.Type) (arrow.Array, error) {
+	count := types.IntType.AsNotNull()
+	key, value, toKey, toValue := from.Key, from.Elem, to.Key, to.Elem
+	if from.Kind == types.Multiset {
+		key, value, toKey, toValue = from.Elem, &count, to.Elem, &count
+	}
+	offsets, kv := span(x.Offsets(), x.Len(), x.Data().Offset(), x.ListValues())
+	pairs := kv.(*array.Struct)
+	keys, err := Cast(pairs.Field(0), *key, *toKey)
+	if err != nil {
+		return nil, fmt.Errorf("key: %w", err)
+	}
+	vals, err := Cast(pairs.Field(1), *value, *toValue)
+	if err != nil {
+		return nil, fmt.Errorf("value: %w", err)
+	}
+	kids := []arrow.ArrayData{retype(keys, dt.KeyType()).Data(), retype(vals, dt.ItemType()).Data()}
+	e := array.NewData(dt.Elem(), pairs.Len(), []*memory.Buffer{nil}, kids, 0, 0)
+	return lists(dt, x, offsets, e), nil
+}
+
+// row converts the fields of rows; those that the file does not have are NULL.
 func row(x *array.Struct, from, to types.Type) (arrow.Array, error) {
 	dt := types.ArrowType(to).(*arrow.StructType)
 	parts := make([]arrow.ArrayData, len(to.Fields))
 	for i, t := range to.Fields {
-		k := slices.IndexFunc(from.Fields, func(f types.Field) bool { return f.ID == t.ID })
+		k := fieldOf(from, t.ID)
 		if k < 0 {
 			parts[i] = array.MakeArrayOfNull(memory.DefaultAllocator, dt.Field(i).Type, x.Len()).Data()
 			continue
 		}
 		v, err := Cast(x.Field(k), from.Fields[k].Type, t.Type)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.Name, err)
+			return nil, fmt.Errorf("field %s: %w", t.Name, err)
 		}
 		parts[i] = v.Data()
 	}
-	// Fields are already cut to the row's range, so validity has to start at its first bit too.
-	b := array.NewBooleanBuilder(memory.DefaultAllocator)
-	for i := range x.Len() {
-		if x.IsNull(i) {
-			b.AppendNull()
-		} else {
-			b.Append(true)
-		}
-	}
-	valid := b.NewArray().Data().Buffers()[0]
-	return array.MakeFromData(array.NewData(dt, x.Len(), []*memory.Buffer{valid}, parts, x.NullN(), 0)), nil
-}
-
-// nestedText writes arrays as [1, 2], maps as {a -> 1}, rows as {1, x}.
-func nestedText(a arrow.Array, from, to types.Type) (arrow.Array, error) {
-	b := array.NewStringBuilder(memory.DefaultAllocator)
-	for i := range a.Len() {
-		if a.IsNull(i) {
-			b.AppendNull()
-			continue
-		}
-		b.Append(fitText(text(a, i, from), to))
-	}
-	return b.NewArray(), nil
-}
-
-func text(a arrow.Array, i int, t types.Type) string {
-	if a.IsNull(i) {
-		return "null"
-	}
-	switch x := a.(type) {
-	case *array.Map:
-		from, to := x.ValueOffsets(i)
-		var parts []string
-		for k := int(from); k < int(to); k++ {
-			parts = append(parts, text(x.Keys(), k, *t.Key)+" -> "+text(x.Items(), k, *t.Elem))
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	case *array.List:
-		from, to := x.ValueOffsets(i)
-		var parts []string
-		for k := int(from); k < int(to); k++ {
-			parts = append(parts, text(x.ListValues(), k, *t.Elem))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case *array.Struct:
-		var parts []string
-		for f := range t.Fields {
-			parts = append(parts, text(x.Field(f), i, t.Fields[f].Type))
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	}
-	s, _ := toText(types.DatumAt(a, i, t), t, types.Type{Kind: types.Varchar, Length: types.MaxLength}).(string)
-	return s
+	// Fields are cut to the range of the rows already, so their validity starts at its first bit too.
+	m := maskOf(x)
+	return array.MakeFromData(array.NewData(dt, x.Len(), []*memory.Buffer{m.buffer()}, parts, m.nulls, 0)), nil
 }

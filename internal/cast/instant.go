@@ -1,0 +1,73 @@
+package cast
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/tarnlake/tarn/types"
+)
+
+const millisPerDay = 86_400_000
+
+// instants makes a TIMESTAMP or TIMESTAMP_LTZ array; digits below the unit are dropped. A point in time that the Arrow type of the
+// precision cannot hold is an error: nanoseconds only reach from 1677 to 2262.
+func instants[T any](c column[T], at func(T) types.Instant, to types.Type) (arrow.Array, error) {
+	unit := types.TimeUnit(to.Precision)
+	out := make([]arrow.Timestamp, len(c.vals))
+	for i, v := range c.vals {
+		if !c.mask.valid(i) {
+			continue
+		}
+		p := at(v)
+		n, ok := p.In(unit)
+		if !ok {
+			return nil, fmt.Errorf("%s is out of the range of %s, which is 1677 to 2262 in memory", types.AppendTimestamp(nil, p, 0), to)
+		}
+		out[i] = arrow.Timestamp(n)
+	}
+	return fixed(types.ArrowType(to), out, c.mask), nil
+}
+
+// fromDays converts DATE and TIME. As in the reference the milliseconds of a TIME stay, whatever the
+// precision.
+func fromDays(c column[int64], from types.Kind, to types.Type) (arrow.Array, error) {
+	scale := int64(1)
+	if from == types.Date {
+		scale = millisPerDay
+	}
+	return instants(c, func(v int64) types.Instant { return types.Instant{Millis: v * scale} }, to)
+}
+
+// fromInstants rounds down, before 1970 too (the reference up to 1.4 rounds towards 1970 there).
+// TIMESTAMP and TIMESTAMP_LTZ are the same point in time: the time zone of a session is UTC.
+func fromInstants(a arrow.Array, from, to types.Type) (arrow.Array, error) {
+	x := a.(*array.Timestamp)
+	unit := types.TimeUnit(from.Precision)
+	c := column[arrow.Timestamp]{x.TimestampValues(), maskOf(a)}
+	dt := types.ArrowType(to)
+	perSecond := map[arrow.TimeUnit]int64{arrow.Millisecond: 1e3, arrow.Microsecond: 1e6, arrow.Nanosecond: 1e9}[unit]
+	switch to.Kind {
+	case types.Timestamp, types.TimestampLTZ:
+		return instants(c, func(v arrow.Timestamp) types.Instant { return types.InstantOf(int64(v), unit).Truncate(to.Precision) }, to)
+	case types.Date:
+		out := make([]int32, len(c.vals))
+		for i, v := range c.vals {
+			out[i] = int32(types.FloorDiv(int64(v), 86400*perSecond))
+		}
+		return fixed(dt, out, c.mask), nil
+	case types.Time:
+		out := make([]int32, len(c.vals))
+		for i, v := range c.vals {
+			ms := types.InstantOf(int64(v), unit).Millis
+			out[i] = int32(ms - types.FloorDiv(ms, millisPerDay)*millisPerDay)
+		}
+		return fixed(dt, out, c.mask), nil
+	}
+	out := make([]int64, len(c.vals))
+	for i, v := range c.vals {
+		out[i] = types.FloorDiv(int64(v), perSecond)
+	}
+	return fromInts(column[int64]{out, c.mask}, to)
+}
