@@ -28,15 +28,16 @@ func startJVM(root, version string) (*jvm, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer inR.Close()
 	outR, outW, err := os.Pipe()
 	if err != nil {
+		inR.Close()
 		inW.Close()
 		return nil, err
 	}
-	defer outW.Close()
 	stderr, err := os.CreateTemp("", "tarn-oracle-*.log")
 	if err != nil {
+		inR.Close()
+		outW.Close()
 		inW.Close()
 		outR.Close()
 		return nil, err
@@ -44,7 +45,11 @@ func startJVM(root, version string) (*jvm, error) {
 	os.Remove(stderr.Name()) // it lives as long as it is open
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, stderr
 	j := &jvm{in: inW, out: outR, stderr: stderr, lines: bufio.NewReaderSize(outR, 1<<16)}
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	// The process has its own ends now: with ours open, its end would not be seen.
+	inR.Close()
+	outW.Close()
+	if err != nil {
 		inW.Close()
 		outR.Close()
 		return nil, err
