@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-
 )
 
 // leafReader reads one column of the file, row group after row group.

@@ -193,4 +193,3 @@ func (r *reader) Next(ctx context.Context) (b batch.Batch, err error) {
 	}
 	return batch.Batch{RecordBatch: rec}, nil
 }
-

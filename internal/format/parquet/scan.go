@@ -19,12 +19,11 @@ type rowSpan struct{ from, to int64 }
 // block is a run of rows whose filter columns have been read, and of which some match. The other
 // columns stand at row done of it.
 type block struct {
-	from  int64 // in the row group
-	rows  int
-	runs  []rowSpan // within the block, to be given out
-	done  int64
-	arrs  []arrow.Array // of the filter's columns
-	ended bool
+	from int64 // in the row group
+	rows int
+	runs []rowSpan // within the block, to be given out
+	done int64
+	arrs []arrow.Array // of the filter's columns
 }
 
 // gap is how many rows that do not match are read along rather than ending a batch.
@@ -100,7 +99,7 @@ func (r *reader) readBlock(n int) (arrow.RecordBatch, error) {
 	r.row += int64(n)
 	if r.filter == nil {
 		r.pos = r.first + at
-		return r.columns(n, nil, 0)
+		return r.columns(n, nil)
 	}
 	arrs, sel, err := r.filter.match(n)
 	if err != nil {
@@ -115,7 +114,7 @@ func (r *reader) readBlock(n int) (arrow.RecordBatch, error) {
 	case len(sel) == n:
 		r.pos = r.first + at
 		r.filter.lend()
-		return r.columns(n, arrs, 0)
+		return r.columns(n, arrs)
 	case r.sparse:
 		r.pos = r.first + at + int64(sel[0])
 		return r.selected(n, arrs, sel)
@@ -162,11 +161,11 @@ func (r *reader) nextRun() (arrow.RecordBatch, error) {
 	for i, a := range b.arrs {
 		arrs[i] = array.NewSlice(a, run.from, run.to)
 	}
-	return r.columns(int(run.to-run.from), arrs, 0)
+	return r.columns(int(run.to-run.from), arrs)
 }
 
 // columns reads n rows of the columns wanted; those that the filter has read are given.
-func (r *reader) columns(n int, shared []arrow.Array, _ int) (arrow.RecordBatch, error) {
+func (r *reader) columns(n int, shared []arrow.Array) (arrow.RecordBatch, error) {
 	for _, l := range r.leaves {
 		l.begin(n)
 		if err := l.read(n); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/format"
 	"github.com/tarnlake/tarn/types"
@@ -155,12 +156,26 @@ func (w *writer) add(rec arrow.RecordBatch) error {
 	return nil
 }
 
+// sameArray reports whether two arrays are the same memory, slices of it included.
+func sameArray(a, b arrow.Array) bool {
+	if a == b {
+		return true
+	}
+	x, y := a.Data(), b.Data()
+	if x.Offset() != y.Offset() || x.Len() != y.Len() || len(x.Children()) > 0 || !arrow.TypeEqual(x.DataType(), y.DataType()) {
+		return false
+	}
+	return slices.EqualFunc(x.Buffers(), y.Buffers(), func(p, q *memory.Buffer) bool {
+		return p == q || p != nil && q != nil && p.Len() > 0 && p.Len() == q.Len() && &p.Bytes()[0] == &q.Bytes()[0]
+	})
+}
+
 // findTwins looks for columns that are the same array as an earlier one of the same shape. If one no
 // longer is, the row group ends and the column goes its own way.
 func (w *writer) findTwins(rec arrow.RecordBatch) error {
 	if w.started {
 		for i, t := range w.twin {
-			if t < 0 || rec.Column(i) == rec.Column(t) {
+			if t < 0 || sameArray(rec.Column(i), rec.Column(t)) {
 				continue
 			}
 			if err := w.endGroup(); err != nil {
@@ -174,7 +189,7 @@ func (w *writer) findTwins(rec arrow.RecordBatch) error {
 	for i, s := range w.cols {
 		for k := range i {
 			o := w.cols[k]
-			if w.twin[k] < 0 && rec.Column(i) == rec.Column(k) && s.n.isLeaf() && o.n.isLeaf() && s.n.rep == o.n.rep &&
+			if w.twin[k] < 0 && sameArray(rec.Column(i), rec.Column(k)) && s.n.isLeaf() && o.n.isLeaf() && s.n.rep == o.n.rep &&
 				s.n.phys == o.n.phys && s.n.typeLen == o.n.typeLen {
 				w.twin[i] = k
 				break

@@ -29,7 +29,7 @@ func packZstd(dst, src []byte, level int) ([]byte, error) {
 	if e == nil {
 		var err error
 		e, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(speed), zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true), zstd.WithAllLitEntropyCompression(true))
+			zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
 		if err != nil {
 			return nil, err
 		}
