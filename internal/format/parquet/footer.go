@@ -229,6 +229,9 @@ func (n *node) write(t *thriftWriter, root bool) {
 
 // converted is the older way to tell what values mean.
 func (n *node) converted() (int32, bool) {
+	if n.rep == repeated && len(n.children) == 2 { // the entries of a map
+		return 2, true
+	}
 	switch l := n.logical; l.kind {
 	case logString:
 		return 0, true
@@ -243,10 +246,7 @@ func (n *node) converted() (int32, bool) {
 	case logTime:
 		return 7, l.unit == unitMillis
 	case logTimestamp:
-		// The older form means points in time only.
-		if !l.utc {
-			return 0, false
-		}
+		// The older form means points in time only; the reference writes it for wall clocks too.
 		if l.unit == unitMillis {
 			return 9, true
 		}
