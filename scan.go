@@ -144,6 +144,9 @@ func (t *Table) timeTravel() bool {
 // Plan finds out which files have to be read.
 func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
 	t := s.t
+	if err := t.checkScan(); err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
+	}
 	snap, err := t.snapshotOf(ctx)
 	if err != nil {
 		return nil, err
@@ -196,11 +199,26 @@ func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
 	if snap == nil {
 		return p, nil
 	}
-	p.splits, err = t.planner.Splits(ctx, snap, plan.Request{Filter: req.Filter, Limit: s.o.Limit})
-	if err != nil {
+	if err := t.checkRows(snap); err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.id, err)
 	}
+	p.splits, err = t.planner.Splits(ctx, snap, plan.Request{Filter: req.Filter, Limit: s.o.Limit, Levels: t.batchLevels()})
+	if err == nil {
+		err = checkSplits(p.splits)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, explain(err))
+	}
 	return p, nil
+}
+
+// batchLevels are the levels that a batch read takes: first-row finds out in compaction which rows of
+// level 0 come first, so that level is no part of the table yet. Nil is all.
+func (t *Table) batchLevels() func(int) bool {
+	if !t.HasPrimaryKey() || options.MergeEngine.Get(t.opts) != "first-row" {
+		return nil
+	}
+	return func(level int) bool { return level > 0 }
 }
 
 func (p *Plan) readSystem(ctx context.Context, snap *snapshot.Snapshot) error {
@@ -244,7 +262,7 @@ func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		for b, err := range p.t.reader.Batches(ctx, p.splits, p.req) {
 			if err != nil {
-				err = fmt.Errorf("table %s: %w", p.t.id, err)
+				err = fmt.Errorf("table %s: %w", p.t.id, explain(err))
 			}
 			if !yield(b, err) || err != nil {
 				return
@@ -254,7 +272,7 @@ func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 }
 
 // Reader reads the plan by pulling.
-func (p *Plan) Reader(ctx context.Context) batch.Reader {
+func (p *Plan) Reader(ctx context.Context) BatchReader {
 	next, stop := iter.Pull2(p.Batches(ctx))
 	return &pulled{next, stop}
 }

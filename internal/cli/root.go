@@ -19,6 +19,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/sql"
+	"github.com/tarnlake/tarn/sql/parse"
 )
 
 // app is what all commands share.
@@ -91,11 +93,38 @@ func (a *app) report(err error) {
 		red, dim, off = "\x1b[31m", "\x1b[2m", "\x1b[0m"
 	}
 	fmt.Fprintf(a.err, "%starn: error:%s %v\n", red, off, err)
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if h, ok := e.(*hintError); ok {
-			fmt.Fprintf(a.err, "%starn: hint:%s %s\n", dim, off, h.hint)
+	for _, h := range hints(err) {
+		fmt.Fprintf(a.err, "%starn: hint:%s %s\n", dim, off, h)
+	}
+}
+
+// hints are what an error and those within it advise.
+func hints(err error) []string {
+	var out []string
+	add := func(h string) {
+		if h != "" {
+			out = append(out, h)
 		}
 	}
+	switch e := err.(type) {
+	case *hintError:
+		add(e.hint)
+	case *sql.Error:
+		add(e.Hint)
+	case *parse.Error:
+		add(e.Hint)
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			out = append(out, hints(inner)...)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			out = append(out, hints(inner)...)
+		}
+	}
+	return out
 }
 
 func (a *app) useColor(tty bool) bool {
@@ -126,7 +155,7 @@ func (a *app) root() *cobra.Command {
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "tell errors only")
 	f.StringVar(&a.color, "color", "auto", "colours: auto, always, never")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	cmd.AddCommand(a.demoCommand(), a.syncCommand(), a.readCommand(), a.writeCommand(), a.dbCommand(), a.tableCommand(), a.snapshotCommand(),
+	cmd.AddCommand(a.demoCommand(), a.sqlCommand(), a.syncCommand(), a.readCommand(), a.writeCommand(), a.dbCommand(), a.tableCommand(), a.snapshotCommand(),
 		a.compactCommand(), a.checkCommand(), a.inspectCommand(), versionCommand(a))
 	cmd.AddCommand(&cobra.Command{Use: "exit-codes", Short: "The exit codes of tarn", Long: exitHelp})
 	cmd.SuggestionsMinimumDistance = 2

@@ -1,0 +1,169 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/sql/parse"
+)
+
+// procedure is what CALL sys.name runs.
+type procedure struct {
+	doc  string
+	args []string // names, in order; the first is the table
+	run  func(ctx context.Context, t *tarn.Table, args map[string]string) (string, error)
+}
+
+// procedures are those supported. A new one is a line here.
+var procedures = map[string]procedure{
+	"compact": {"merge the files of a table", []string{"table", "full"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+		full := true
+		if v, ok := a["full"]; ok {
+			var err error
+			if full, err = strconv.ParseBool(v); err != nil {
+				return "", fmt.Errorf("%w: full: %q is neither true nor false", tarn.ErrInvalid, v)
+			}
+		}
+		r, err := t.Compact(ctx, tarn.CompactOptions{Full: full})
+		return fmt.Sprintf("compacted, snapshot %d", r.SnapshotID), err
+	}},
+	"expire_snapshots": {"remove snapshots that need not be kept", []string{"table", "retain_max", "retain_min", "older_than"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+		var o tarn.ExpireOptions
+		for k, to := range map[string]*int{"retain_max": &o.RetainMax, "retain_min": &o.RetainMin} {
+			if v, ok := a[k]; ok {
+				n, err := strconv.Atoi(v)
+				if err != nil || n < 1 {
+					return "", fmt.Errorf("%w: %s: %q is no number from 1 on", tarn.ErrInvalid, k, v)
+				}
+				*to = n
+			}
+		}
+		if v, ok := a["older_than"]; ok {
+			d, err := time.ParseDuration(v)
+			if err != nil {
+				return "", fmt.Errorf("%w: older_than: %q is no duration such as 1h", tarn.ErrInvalid, v)
+			}
+			o.TimeRetained = max(d, time.Nanosecond)
+		}
+		e, err := t.ExpireSnapshots(ctx, o)
+		return fmt.Sprintf("%d snapshots expired, %d files removed", e.Snapshots, e.Files), err
+	}},
+	"create_tag": {"give a snapshot a name under which it is kept", []string{"table", "tag", "snapshot_id"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+		id, err := optionalID(a["snapshot_id"])
+		if err != nil {
+			return "", err
+		}
+		return "tag " + a["tag"] + " created", t.CreateTag(ctx, a["tag"], id)
+	}},
+	"delete_tag": {"remove a tag", []string{"table", "tag"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+		return "tag " + a["tag"] + " deleted", t.DeleteTag(ctx, a["tag"])
+	}},
+	"reset_consumer": {"set where a consumer goes on, or delete it", []string{"table", "consumer_id", "next_snapshot_id"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+		id, err := optionalID(a["next_snapshot_id"])
+		if err != nil {
+			return "", err
+		}
+		if id == 0 {
+			return "consumer " + a["consumer_id"] + " deleted", t.DeleteConsumer(ctx, a["consumer_id"])
+		}
+		return fmt.Sprintf("consumer %s goes on at %d", a["consumer_id"], id), t.PutConsumer(ctx, a["consumer_id"], id)
+	}},
+	"remove_orphan_files": {"remove files that nothing refers to", []string{"table", "older_than", "dry_run"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+		age := 24 * time.Hour
+		if v, ok := a["older_than"]; ok {
+			d, err := time.ParseDuration(v)
+			if err != nil {
+				return "", fmt.Errorf("%w: older_than: %q is no duration such as 24h", tarn.ErrInvalid, v)
+			}
+			age = d
+		}
+		dry := a["dry_run"] == "true"
+		paths, err := t.Orphans(ctx, time.Now().Add(-age), dry)
+		if dry {
+			return fmt.Sprintf("%d files would be removed", len(paths)), err
+		}
+		return fmt.Sprintf("%d files removed", len(paths)), err
+	}},
+}
+
+func optionalID(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || id < 1 {
+		return 0, fmt.Errorf("%w: %q is no number of a snapshot", tarn.ErrInvalid, s)
+	}
+	return id, nil
+}
+
+// known are procedures of the reference that are not supported.
+var known = []string{
+	"compact_database", "create_branch", "delete_branch", "rename_branch", "fast_forward", "rename_tag", "replace_tag", "rollback_to", "rollback_to_timestamp",
+	"rollback_to_watermark", "expire_partitions", "expire_tags", "expire_changelogs", "drop_partition", "merge_into", "rescale", "compact_manifest",
+	"mark_partition_done", "migrate_table", "migrate_database", "migrate_file", "clone", "copy_files", "repair", "rewrite_file_index", "purge_files",
+	"clear_consumers", "remove_unexisting_files", "remove_unexisting_manifests", "create_tag_from_timestamp", "create_tag_from_watermark", "query_service",
+	"alter_view_dialect", "alter_column_default_value", "create_function", "alter_function", "drop_function", "trigger_tag_automatic_creation",
+	"create_global_index", "drop_global_index", "vector_search", "full_text_search", "compact_chain_table", "merge_branch", "reassign_row_id",
+	"repair_earliest_snapshot", "rollback_to_as_latest", "materialize_deletion_vectors",
+}
+
+func (s *Session) call(ctx context.Context, x *parse.Call) (*Result, error) {
+	p, ok := procedures[x.Name]
+	if !ok {
+		if slices.Contains(known, x.Name) {
+			return nil, fmt.Errorf("procedure sys.%s is known and %w yet", x.Name, tarn.ErrUnsupported)
+		}
+		var names []string
+		for n := range procedures {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		return nil, &Error{Msg: fmt.Sprintf("there is no procedure sys.%s", x.Name), Hint: "there are " + strings.Join(names, ", "), Err: tarn.ErrNotExist}
+	}
+	args := map[string]string{}
+	for i, a := range x.Args {
+		name := strings.ToLower(a.Name)
+		if name == "" {
+			if i >= len(p.args) {
+				return nil, fmt.Errorf("%w: sys.%s takes %s", tarn.ErrInvalid, x.Name, strings.Join(p.args, ", "))
+			}
+			name = p.args[i]
+		}
+		if !slices.Contains(p.args, name) {
+			return nil, fmt.Errorf("%w: sys.%s has no argument %s; it takes %s", tarn.ErrInvalid, x.Name, name, strings.Join(p.args, ", "))
+		}
+		if _, twice := args[name]; twice {
+			return nil, fmt.Errorf("%w: sys.%s: argument %s is given twice", tarn.ErrInvalid, x.Name, name)
+		}
+		if a.Value.Kind != parse.Null {
+			args[name] = a.Value.Text
+		}
+	}
+	if args["table"] == "" {
+		return nil, fmt.Errorf("%w: sys.%s: table is missing", tarn.ErrInvalid, x.Name)
+	}
+	db, tab, ok := strings.Cut(args["table"], ".")
+	n := parse.TableName{Database: db, Table: tab}
+	if !ok {
+		n = parse.TableName{Table: args["table"]}
+	}
+	t, err := s.table(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	text, err := p.run(ctx, t, args)
+	if err != nil {
+		return nil, err
+	}
+	if text == "" {
+		return nil, errors.New("the procedure told nothing")
+	}
+	return texts([]string{"result"}, [][]string{{text}}), nil
+}

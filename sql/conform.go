@@ -1,0 +1,228 @@
+package sql
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// toEngine gives a batch the types of DuckDB's schema; columns are taken by position.
+func toEngine(rec arrow.RecordBatch, want *arrow.Schema) (arrow.RecordBatch, error) {
+	return conform(rec, want)
+}
+
+// conform converts the columns of a batch, by position, to the types of a schema that hold the same
+// values in another form: units of time, names of list elements, offsets of 64 bits. Columns of the
+// right type are passed on. The error names column and value if one does not fit.
+func conform(rec arrow.RecordBatch, want *arrow.Schema) (arrow.RecordBatch, error) {
+	if int(rec.NumCols()) != want.NumFields() {
+		return nil, fmt.Errorf("a batch has %d columns, expected %d", rec.NumCols(), want.NumFields())
+	}
+	cols := make([]arrow.Array, rec.NumCols())
+	for i := range cols {
+		d, err := conformData(rec.Column(i).Data(), want.Field(i).Type)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", want.Field(i).Name, err)
+		}
+		cols[i] = array.MakeFromData(d)
+	}
+	return array.NewRecordBatch(want, cols, rec.NumRows()), nil
+}
+
+// conformData converts one array. Child arrays are converted whole, so offsets stay right.
+func conformData(d arrow.ArrayData, want arrow.DataType) (arrow.ArrayData, error) {
+	have := d.DataType()
+	if have.ID() == want.ID() && !isNestedType(want) && sameLayout(have, want) {
+		return retype(d, want, d.Children()), nil
+	}
+	switch w := want.(type) {
+	case *arrow.TimestampType:
+		if h, ok := have.(*arrow.TimestampType); ok {
+			return rescale(d, h.Unit, w.Unit, want)
+		}
+	case *arrow.Time32Type:
+		if h, ok := have.(*arrow.Time64Type); ok {
+			return timeToMillis(d, h.Unit, want)
+		}
+	case *arrow.StringType, *arrow.BinaryType:
+		return conformBinary(d, want)
+	case *arrow.ListType, *arrow.MapType, *arrow.StructType:
+		return conformNested(d, want)
+	case *arrow.Decimal128Type:
+		if h, ok := have.(*arrow.Decimal128Type); ok && h.Scale == w.Scale {
+			return retype(d, want, nil), nil
+		}
+	}
+	if have.ID() == arrow.NULL {
+		return array.MakeArrayOfNull(memory.DefaultAllocator, want, d.Len()).Data(), nil
+	}
+	return nil, fmt.Errorf("type %s cannot become %s", have, want)
+}
+
+func isNestedType(t arrow.DataType) bool { _, ok := t.(arrow.NestedType); return ok }
+
+// sameLayout says whether arrays of the one type are arrays of the other.
+func sameLayout(have, want arrow.DataType) bool {
+	switch w := want.(type) {
+	case *arrow.TimestampType:
+		return have.(*arrow.TimestampType).Unit == w.Unit
+	case *arrow.Time32Type:
+		return have.(*arrow.Time32Type).Unit == w.Unit
+	case *arrow.Time64Type:
+		return have.(*arrow.Time64Type).Unit == w.Unit
+	case *arrow.Decimal128Type:
+		return have.(*arrow.Decimal128Type).Scale == w.Scale
+	}
+	return true
+}
+
+func retype(d arrow.ArrayData, t arrow.DataType, children []arrow.ArrayData) arrow.ArrayData {
+	return array.NewData(t, d.Len(), d.Buffers(), children, d.NullN(), d.Offset())
+}
+
+func conformNested(d arrow.ArrayData, want arrow.DataType) (arrow.ArrayData, error) {
+	have := d.DataType()
+	fields := want.(arrow.NestedType).Fields()
+	ok := have.ID() == want.ID()
+	if s, isStruct := have.(*arrow.StructType); isStruct {
+		ok = ok && s.NumFields() == len(fields)
+	}
+	if !ok || len(d.Children()) != len(fields) {
+		return nil, fmt.Errorf("type %s cannot become %s", have, want)
+	}
+	children := make([]arrow.ArrayData, len(fields))
+	for i, f := range fields {
+		c, err := conformData(d.Children()[i], f.Type)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		children[i] = c
+	}
+	return retype(d, want, children), nil
+}
+
+// conformBinary changes between text and bytes, and from 64-bit offsets or views.
+func conformBinary(d arrow.ArrayData, want arrow.DataType) (arrow.ArrayData, error) {
+	switch d.DataType().ID() {
+	case arrow.STRING, arrow.BINARY:
+		return retype(d, want, nil), nil
+	case arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW, arrow.FIXED_SIZE_BINARY:
+	default:
+		return nil, fmt.Errorf("type %s cannot become %s", d.DataType(), want)
+	}
+	src := array.MakeFromData(d)
+	b := array.NewBinaryBuilder(memory.DefaultAllocator, want.(arrow.BinaryDataType))
+	for i := range src.Len() {
+		if src.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		switch s := src.(type) {
+		case *array.LargeString:
+			b.AppendString(s.Value(i))
+		case *array.LargeBinary:
+			b.Append(s.Value(i))
+		case *array.StringView:
+			b.AppendString(s.Value(i))
+		case *array.BinaryView:
+			b.Append(s.Value(i))
+		case *array.FixedSizeBinary:
+			b.Append(s.Value(i))
+		}
+	}
+	return b.NewBinaryArray().Data(), nil
+}
+
+var unitNanos = map[arrow.TimeUnit]int64{arrow.Second: 1e9, arrow.Millisecond: 1e6, arrow.Microsecond: 1e3, arrow.Nanosecond: 1}
+
+// rescale changes the unit of timestamps, rounding down.
+func rescale(d arrow.ArrayData, from, to arrow.TimeUnit, want arrow.DataType) (arrow.ArrayData, error) {
+	src := values64(d)
+	out := make([]int64, len(src))
+	mul, div := unitNanos[from]/unitNanos[to], unitNanos[to]/unitNanos[from]
+	for i, v := range src {
+		if mul > 1 {
+			if v > math.MaxInt64/mul || v < math.MinInt64/mul {
+				if isNull(d, i) || isInfinite(v) {
+					continue
+				}
+				return nil, fmt.Errorf("a timestamp is out of the range of %s", want)
+			}
+			out[i] = v * mul
+			continue
+		}
+		q := v / div
+		if v%div < 0 {
+			q--
+		}
+		out[i] = q
+	}
+	return fromValues64(d, out, want), nil
+}
+
+// isInfinite says whether DuckDB means 'infinity' or '-infinity'.
+func isInfinite(v int64) bool { return v == math.MaxInt64 || v == -math.MaxInt64 }
+
+func values64(d arrow.ArrayData) []int64 {
+	if d.Len() == 0 {
+		return nil
+	}
+	return arrow.Int64Traits.CastFromBytes(d.Buffers()[1].Bytes())[d.Offset() : d.Offset()+d.Len()]
+}
+
+func isNull(d arrow.ArrayData, i int) bool {
+	v := d.Buffers()[0]
+	return v != nil && v.Len() > 0 && !bitutil.BitIsSet(v.Bytes(), d.Offset()+i)
+}
+
+// validity gives the null bits of an array as if it began at 0.
+func validity(d arrow.ArrayData) *memory.Buffer {
+	v := d.Buffers()[0]
+	if v == nil || v.Len() == 0 {
+		return nil
+	}
+	out := make([]byte, bitutil.BytesForBits(int64(d.Len())))
+	bitutil.CopyBitmap(v.Bytes(), d.Offset(), d.Len(), out, 0)
+	return memory.NewBufferBytes(out)
+}
+
+func fromValues64(d arrow.ArrayData, out []int64, want arrow.DataType) arrow.ArrayData {
+	return array.NewData(want, len(out), []*memory.Buffer{validity(d), memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(out))}, nil, d.NullN(), 0)
+}
+
+func timeToMillis(d arrow.ArrayData, from arrow.TimeUnit, want arrow.DataType) (arrow.ArrayData, error) {
+	div := int64(1e6) / unitNanos[from]
+	src := values64(d)
+	out := make([]int32, len(src))
+	for i, v := range src {
+		out[i] = int32(v / div)
+	}
+	return array.NewData(want, len(out), []*memory.Buffer{validity(d), memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(out))}, nil, d.NullN(), 0), nil
+}
+
+// cloneRecord copies a batch into Go memory.
+func cloneRecord(rec arrow.RecordBatch) arrow.RecordBatch {
+	cols := make([]arrow.Array, rec.NumCols())
+	for i := range cols {
+		cols[i] = array.MakeFromData(cloneData(rec.Column(i).Data()))
+	}
+	return array.NewRecordBatch(rec.Schema(), cols, rec.NumRows())
+}
+
+func cloneData(d arrow.ArrayData) arrow.ArrayData {
+	buffers := make([]*memory.Buffer, len(d.Buffers()))
+	for i, b := range d.Buffers() {
+		if b != nil {
+			buffers[i] = memory.NewBufferBytes(append(make([]byte, 0, b.Len()), b.Bytes()...))
+		}
+	}
+	children := make([]arrow.ArrayData, len(d.Children()))
+	for i, c := range d.Children() {
+		children[i] = cloneData(c)
+	}
+	return array.NewData(d.DataType(), d.Len(), buffers, children, d.NullN(), d.Offset())
+}

@@ -1,0 +1,192 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/sql/parse"
+	"github.com/tarnlake/tarn/types"
+)
+
+func (s *Session) createTable(ctx context.Context, script string, x *parse.CreateTable) (*Result, error) {
+	name, err := s.name(x.Name)
+	if err != nil {
+		return nil, err
+	}
+	def := tarn.TableDef{Fields: x.Fields, PrimaryKeys: x.PrimaryKey, PartitionKeys: x.PartitionedBy, Options: optionMap(x.Options), Comment: x.Comment}
+	if x.Like != nil {
+		like, err := s.table(ctx, *x.Like)
+		if err != nil {
+			return nil, err
+		}
+		if def.Fields, err = like.Fields(); err != nil {
+			return nil, err
+		}
+		def.PrimaryKeys, def.PartitionKeys = like.PrimaryKeys(), like.PartitionKeys()
+		opts := like.Options()
+		for k, v := range def.Options {
+			opts[k] = v
+		}
+		def.Options = opts
+	}
+	if x.As != nil && len(def.Fields) == 0 {
+		if def.Fields, err = s.fieldsOf(ctx, script, x.As); err != nil {
+			return nil, err
+		}
+	}
+	t, err := s.cat.CreateTable(ctx, name, def)
+	if x.IfNotExists && errors.Is(err, tarn.ErrExist) {
+		return message("table %s is there already", name), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if x.As == nil {
+		return message("table %s created", name), nil
+	}
+	fields, err := t.Fields()
+	if err != nil {
+		return nil, err
+	}
+	inner, err := s.rewrite(ctx, script, x.As)
+	if err == nil {
+		var n int64
+		if n, _, err = s.write(ctx, t, castSelect(inner, fields, x.As.Verb == "VALUES", false), fields, nil, types.Insert, nil); err == nil {
+			return message("table %s created with %d rows", name, n), nil
+		}
+	}
+	s.dropScans()
+	// All or nothing: a table without its rows is not what was asked for.
+	return nil, errors.Join(err, s.cat.DropTable(context.WithoutCancel(ctx), name))
+}
+
+// fieldsOf gives the columns that a query has.
+func (s *Session) fieldsOf(ctx context.Context, script string, q *parse.Query) ([]types.Field, error) {
+	text, err := s.rewrite(ctx, script, q)
+	if err != nil {
+		s.dropScans()
+		return nil, err
+	}
+	r, err := s.run(ctx, "SELECT * FROM ("+text+") q LIMIT 0")
+	if err != nil {
+		return nil, err
+	}
+	return r.Fields, r.Close()
+}
+
+// alterTable turns the actions of ALTER TABLE into changes of the schema; all happen, or none.
+func (s *Session) alterTable(ctx context.Context, x *parse.AlterTable) (*Result, error) {
+	name, err := s.name(x.Name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.table(ctx, x.Name)
+	if x.IfExists && errors.Is(err, tarn.ErrNotExist) {
+		return message("there is no table %s", name), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var changes []tarn.SchemaChange
+	for i := range x.Actions {
+		a := &x.Actions[i]
+		switch a.Kind {
+		case parse.RenameTable:
+			if len(x.Actions) > 1 {
+				return nil, fmt.Errorf("%w: RENAME TO stands alone", tarn.ErrInvalid)
+			}
+			to := a.Table
+			if to.Database == "" {
+				to.Database = t.Ident().Database
+			}
+			return done(s.cat.RenameTable(ctx, name, to.String()), "table %s renamed to %s", name, to)
+		case parse.DropPartition:
+			o := tarn.OverwriteOptions{Static: true, Partition: map[string]*string{}}
+			for _, p := range a.Partition {
+				if p.Value != nil {
+					o.Partition[p.Column] = literalText(p.Value)
+				}
+			}
+			if len(o.Partition) == 0 {
+				return nil, fmt.Errorf("%w: DROP PARTITION names no value", tarn.ErrInvalid)
+			}
+			res, err := t.Overwrite(ctx, o, nil)
+			return done(err, "partition dropped, snapshot %d", res.SnapshotID)
+		}
+		c, err := s.change(t, a)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c...)
+	}
+	if len(changes) == 0 {
+		return message("nothing to change"), nil
+	}
+	return done(t.Alter(ctx, changes...), "table %s altered", name)
+}
+
+func place(p parse.Place) tarn.ColumnPlace { return tarn.ColumnPlace{First: p.First, After: p.After} }
+
+func (s *Session) change(t *tarn.Table, a *parse.Action) ([]tarn.SchemaChange, error) {
+	has := func() bool {
+		fields, err := t.Fields()
+		return err == nil && len(a.Path) == 1 && slices.ContainsFunc(fields, func(f types.Field) bool { return f.Name == a.Path[0] })
+	}
+	switch a.Kind {
+	case parse.AddColumn:
+		if a.IfNotExists && has() {
+			return nil, nil
+		}
+		return []tarn.SchemaChange{tarn.AddColumn{Path: a.Path, Type: a.Field.Type, Comment: a.Field.Description, Default: a.Field.Default, Place: place(a.Place)}}, nil
+	case parse.DropColumn:
+		if a.IfExists && len(a.Path) == 1 && !has() {
+			return nil, nil
+		}
+		return []tarn.SchemaChange{tarn.DropColumn{Path: a.Path}}, nil
+	case parse.RenameColumn:
+		return []tarn.SchemaChange{tarn.RenameColumn{Path: a.Path, To: a.To}}, nil
+	case parse.ChangeType:
+		return []tarn.SchemaChange{tarn.UpdateType{Path: a.Path, Type: a.Field.Type}}, nil
+	case parse.ModifyColumn:
+		var out []tarn.SchemaChange
+		if a.Field.Type.Kind != types.Invalid {
+			out = append(out, tarn.UpdateType{Path: a.Path, Type: a.Field.Type, SetNullability: a.Field.Type.NotNull})
+		}
+		if a.HasComment {
+			out = append(out, tarn.UpdateColumnComment{Path: a.Path, Comment: a.Field.Description})
+		}
+		if !a.Place.IsZero() && len(a.Path) == 1 {
+			out = append(out, tarn.MoveColumn{Column: a.Path[0], Place: place(a.Place)})
+		}
+		return out, nil
+	case parse.SetNotNull, parse.DropNotNull:
+		return []tarn.SchemaChange{tarn.UpdateNullability{Path: a.Path, NotNull: a.Kind == parse.SetNotNull}}, nil
+	case parse.SetDefault:
+		return []tarn.SchemaChange{tarn.UpdateDefault{Path: a.Path, Default: literalText(&a.Value)}}, nil
+	case parse.DropDefault:
+		return []tarn.SchemaChange{tarn.UpdateDefault{Path: a.Path}}, nil
+	case parse.ColumnComment:
+		return []tarn.SchemaChange{tarn.UpdateColumnComment{Path: a.Path, Comment: a.Value.Text}}, nil
+	case parse.MoveColumn:
+		if len(a.Path) != 1 {
+			return nil, fmt.Errorf("%w: only columns can be moved, not fields within them", tarn.ErrInvalid)
+		}
+		return []tarn.SchemaChange{tarn.MoveColumn{Column: a.Path[0], Place: place(a.Place)}}, nil
+	case parse.TableComment:
+		return []tarn.SchemaChange{tarn.UpdateComment{Comment: a.Value.Text}}, nil
+	case parse.SetOptions, parse.ResetOptions:
+		var out []tarn.SchemaChange
+		for _, o := range a.Options {
+			if a.Kind == parse.SetOptions {
+				out = append(out, tarn.SetOption{Key: o.Key, Value: o.Value})
+			} else {
+				out = append(out, tarn.ResetOption{Key: o.Key})
+			}
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("%w: this change of a table", tarn.ErrUnsupported)
+}

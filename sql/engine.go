@@ -1,0 +1,45 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/types"
+)
+
+// engine is the query engine: DuckDB, or in builds without it nothing.
+type engine interface {
+	// exec runs a statement to its end.
+	exec(ctx context.Context, sql string) error
+	// query runs a statement and streams its rows. One query runs at a time.
+	query(ctx context.Context, sql string) (rows, error)
+	// addScan makes what tarn_scan(id) reads.
+	addScan(s *scanSource) (id uint64)
+	dropScan(id uint64)
+	close() error
+}
+
+// rows is the result of a query. The batches are of the engine's Arrow types and owned by the caller.
+type rows interface {
+	schema() *arrow.Schema
+	next(ctx context.Context) (arrow.RecordBatch, error) // io.EOF at the end
+	close() error
+}
+
+// scanSource is a table as the engine's table function sees it.
+type scanSource struct {
+	fields []types.Field
+	parts  int
+	rows   int64 // -1 unknown
+	// open starts a part with these columns (indexes into fields, none: only the count matters).
+	open func(ctx context.Context, part int, columns []int) (Reader, error)
+	ctx  context.Context
+}
+
+// engineOptions are the limits of the engine.
+type engineOptions struct {
+	threads int    // 0: all
+	memory  string // "2GB"; "": DuckDB's default
+	tempDir string // for spilling; "": none
+}

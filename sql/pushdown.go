@@ -1,0 +1,151 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/tarnlake/tarn/predicate"
+	"github.com/tarnlake/tarn/sql/parse"
+)
+
+// shadowPrefix begins the names of shadow tables: empty tables with the columns of those of the lake,
+// over which a query is explained to see which filters reach them.
+const shadowPrefix = "__tarn_shadow_"
+
+// pushFilters finds conditions on single tables, for leaving out files. The engine applies them
+// again, so it is no fault if one is not found: nothing is reported.
+func (s *Session) pushFilters(ctx context.Context, script string, q *parse.Query, sources []*source) {
+	switch q.Verb {
+	case "EXPLAIN", "SUMMARIZE", "DESCRIBE", "PIVOT", "UNPIVOT":
+		return
+	}
+	s.pushInto(ctx, q.Rewrite(script, shadowNames(sources)), sources)
+}
+
+// pushWhere is pushFilters for the target of an UPDATE or DELETE.
+func (s *Session) pushWhere(ctx context.Context, script string, alias string, where *parse.Query, of parse.TableName, target *source) {
+	if where == nil {
+		return
+	}
+	sources := make([]*source, len(where.Refs), len(where.Refs)+1)
+	for i := range where.Refs {
+		src, err := s.resolve(ctx, &where.Refs[i])
+		if err != nil {
+			return // the statement itself will tell
+		}
+		sources[i] = src
+	}
+	cond := where.Rewrite(script, shadowNames(sources), of)
+	text := fmt.Sprintf("SELECT * FROM %s%d AS %s WHERE %s", shadowPrefix, len(sources), parse.Quote(alias), cond)
+	s.pushInto(ctx, text, append(sources, target))
+}
+
+func shadowNames(sources []*source) func(int) (string, bool) {
+	return func(i int) (string, bool) {
+		return fmt.Sprint(shadowPrefix, i), sources[i] != nil
+	}
+}
+
+// pushInto explains a query over shadow tables and sets the filters of the sources.
+func (s *Session) pushInto(ctx context.Context, text string, sources []*source) {
+	lower := strings.ToLower(text)
+	if !strings.Contains(lower, "where") && !strings.Contains(lower, "join") && !strings.Contains(lower, "having") && !strings.Contains(lower, "qualify") {
+		return
+	}
+	var create, drop strings.Builder
+	used := false
+	for i, src := range sources {
+		if src == nil {
+			continue
+		}
+		used = true
+		fmt.Fprintf(&create, "CREATE TEMP TABLE %s%d (", shadowPrefix, i)
+		for k, f := range src.fields {
+			if k > 0 {
+				create.WriteString(", ")
+			}
+			create.WriteString(parse.Quote(f.Name) + " " + duckType(f.Type))
+		}
+		create.WriteString("); ")
+		fmt.Fprintf(&drop, "DROP TABLE IF EXISTS %s%d; ", shadowPrefix, i)
+	}
+	if !used {
+		return
+	}
+	defer func() { _ = s.engine.exec(context.WithoutCancel(ctx), drop.String()+"RESET disabled_optimizers") }()
+	// Statistics of the empty tables must not shorten the plan.
+	if s.engine.exec(ctx, create.String()+"SET disabled_optimizers = 'statistics_propagation,empty_result_pullup'") != nil {
+		return
+	}
+	plan, err := s.text(ctx, "EXPLAIN (FORMAT json) "+text)
+	if err != nil {
+		return
+	}
+	scans, err := shadowScans(plan)
+	if err != nil {
+		return
+	}
+	for i, src := range sources {
+		if src != nil {
+			src.filter = filterOfScans(scans, fmt.Sprint(shadowPrefix, i), src)
+		}
+	}
+}
+
+// filterOfScans is what the rows wanted from a source have in common: a source that stands in a common
+// table expression may be scanned several times, with other filters each time.
+func filterOfScans(scans []shadowScan, table string, src *source) predicate.Predicate {
+	or := &predicate.Or{}
+	for _, sc := range scans {
+		if sc.table != table {
+			continue
+		}
+		and := &predicate.And{}
+		for _, f := range sc.filters {
+			if p := parseFilter(f, src.fields); p != nil {
+				and.Args = append(and.Args, p)
+			}
+		}
+		switch len(and.Args) {
+		case 0:
+			return nil
+		case 1:
+			or.Args = append(or.Args, and.Args[0])
+		default:
+			or.Args = append(or.Args, and)
+		}
+	}
+	switch len(or.Args) {
+	case 0:
+		return nil
+	case 1:
+		return or.Args[0]
+	}
+	return or
+}
+
+// text runs a statement and gives the last column of its first row.
+func (s *Session) text(ctx context.Context, sql string) (out string, err error) {
+	r, err := s.engine.query(ctx, sql)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	for {
+		rec, err := r.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if col, ok := rec.Column(int(rec.NumCols()) - 1).(*array.String); ok && out == "" && col.Len() > 0 {
+			out = strings.Clone(col.Value(0))
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/sql/parse"
+	"github.com/tarnlake/tarn/types"
+)
+
+// Reader gives batches until io.EOF. It is used by one goroutine at a time.
+type Reader interface {
+	Next(ctx context.Context) (rec arrow.RecordBatch, kinds []types.RowKind, err error)
+	Close() error
+}
+
+// Options of a Session. The zero value has the defaults.
+type Options struct {
+	Database string // current database
+	Threads  int    // of the engine; 0 is all
+	Memory   string // of the engine: "2GB"; "" is its default
+	TempDir  string // where the engine spills; "" is nowhere
+	// NoRaw reads all files through this library, none through the engine's own Parquet reader.
+	NoRaw bool
+}
+
+// Session runs statements on a catalog. It is used by one goroutine.
+type Session struct {
+	cat    *tarn.Catalog
+	o      Options
+	db     string
+	engine engine
+	scans  []uint64 // of the statement that runs
+}
+
+// NewSession makes a Session. The engine starts with the first query.
+func NewSession(cat *tarn.Catalog, o Options) *Session {
+	return &Session{cat: cat, o: o, db: o.Database}
+}
+
+// Database is the current database, "" for none.
+func (s *Session) Database() string { return s.db }
+
+// Close ends the session.
+func (s *Session) Close() error {
+	if s.engine == nil {
+		return nil
+	}
+	err := s.engine.close()
+	s.engine = nil
+	return err
+}
+
+// Result is what a statement gave: rows, or a message. It has to be closed before the next statement
+// runs.
+type Result struct {
+	Fields  []types.Field // nil: no rows
+	Message string        // what was done, for people
+	rows    rows
+	mem     []arrow.RecordBatch
+	schema  *arrow.Schema
+	done    func()
+}
+
+// Next gives the next rows, io.EOF at the end.
+func (r *Result) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if r.rows == nil {
+		if len(r.mem) == 0 {
+			return nil, io.EOF
+		}
+		rec := r.mem[0]
+		r.mem = r.mem[1:]
+		return rec, nil
+	}
+	for {
+		rec, err := r.rows.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if rec.NumRows() == 0 {
+			continue
+		}
+		return conform(rec, r.schema)
+	}
+}
+
+// Close ends the statement.
+func (r *Result) Close() error {
+	var err error
+	if r.rows != nil {
+		err = r.rows.close()
+		r.rows = nil
+	}
+	if r.done != nil {
+		r.done()
+		r.done = nil
+	}
+	return err
+}
+
+// Run runs the statements of a script one after the other. each is called with the result of every
+// statement and closes nothing.
+func (s *Session) Run(ctx context.Context, script string, each func(*Result) error) error {
+	stmts, err := parse.Script(script)
+	if err != nil {
+		return err
+	}
+	for _, st := range stmts {
+		r, err := s.exec(ctx, script, st)
+		if err != nil {
+			return err
+		}
+		err = each(r)
+		if err = errors.Join(err, r.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) exec(ctx context.Context, script string, st parse.Statement) (*Result, error) {
+	switch x := st.(type) {
+	case *parse.Query:
+		return s.query(ctx, script, x)
+	case *parse.CreateDatabase:
+		opts := optionMap(x.Options)
+		err := s.cat.CreateDatabase(ctx, x.Name, opts)
+		if x.IfNotExists && errors.Is(err, tarn.ErrExist) {
+			return message("database %s is there already", x.Name), nil
+		}
+		return done(err, "database %s created", x.Name)
+	case *parse.DropDatabase:
+		err := s.cat.DropDatabase(ctx, x.Name, x.Cascade)
+		if x.IfExists && errors.Is(err, tarn.ErrNotExist) {
+			return message("there is no database %s", x.Name), nil
+		}
+		return done(err, "database %s dropped", x.Name)
+	case *parse.Use:
+		if _, err := s.cat.DatabaseOptions(ctx, x.Database); err != nil {
+			return nil, err
+		}
+		s.db = x.Database
+		return message("current database is %s", x.Database), nil
+	case *parse.CreateTable:
+		return s.createTable(ctx, script, x)
+	case *parse.DropTable:
+		name, err := s.name(x.Name)
+		if err != nil {
+			return nil, err
+		}
+		err = s.cat.DropTable(ctx, name)
+		if x.IfExists && errors.Is(err, tarn.ErrNotExist) {
+			return message("there is no table %s", name), nil
+		}
+		return done(err, "table %s dropped", name)
+	case *parse.AlterTable:
+		return s.alterTable(ctx, x)
+	case *parse.Truncate:
+		return s.truncate(ctx, x)
+	case *parse.Insert:
+		return s.insert(ctx, script, x)
+	case *parse.Delete:
+		return s.delete(ctx, script, x)
+	case *parse.Update:
+		return s.update(ctx, script, x)
+	case *parse.Show:
+		return s.show(ctx, x)
+	case *parse.Describe:
+		return s.describe(ctx, x)
+	case *parse.Call:
+		return s.call(ctx, x)
+	case *parse.Set:
+		return s.set(x)
+	}
+	return nil, fmt.Errorf("%w: this statement", tarn.ErrUnsupported)
+}
+
+func message(format string, args ...any) *Result {
+	return &Result{Message: fmt.Sprintf(format, args...)}
+}
+
+func done(err error, format string, args ...any) (*Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return message(format, args...), nil
+}
+
+func optionMap(o []parse.Option) map[string]string {
+	out := map[string]string{}
+	for _, x := range o {
+		out[x.Key] = x.Value
+	}
+	return out
+}
+
+// name completes a table's name with the current database.
+func (s *Session) name(n parse.TableName) (string, error) {
+	db := n.Database
+	if db == "" {
+		db = s.db
+	}
+	if db == "" {
+		return "", &Error{Msg: fmt.Sprintf("table %s: no database is named", n.Table), Hint: "write database.table, or USE a database first", Err: tarn.ErrInvalid}
+	}
+	return db + "." + n.Table, nil
+}
+
+func (s *Session) table(ctx context.Context, n parse.TableName) (*tarn.Table, error) {
+	name, err := s.name(n)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.cat.Table(ctx, name)
+	if errors.Is(err, tarn.ErrNotExist) {
+		return nil, s.nearest(ctx, name, err)
+	}
+	return t, err
+}
+
+// nearest adds the name of a table that is spelled almost alike.
+func (s *Session) nearest(ctx context.Context, name string, err error) error {
+	db, tab, _ := strings.Cut(name, ".")
+	tables, lerr := s.cat.Tables(ctx, db)
+	if lerr != nil {
+		return err
+	}
+	if n := parse.Nearest(tab, tables); n != "" {
+		return &Error{Msg: err.Error(), Hint: "did you mean " + db + "." + n + "?", Err: err}
+	}
+	return err
+}
+
+// start gives the engine, started.
+func (s *Session) start() (engine, error) {
+	if s.engine == nil {
+		e, err := openEngine(engineOptions{threads: s.o.Threads, memory: s.o.Memory, tempDir: s.o.TempDir})
+		if err != nil {
+			return nil, err
+		}
+		s.engine = e
+	}
+	return s.engine, nil
+}
+
+func (s *Session) set(x *parse.Set) (*Result, error) {
+	if x.Key == "tarn.sql.raw-files" {
+		s.o.NoRaw = !x.Reset && x.Value == "false"
+		return message("tarn.sql.raw-files is %t", !s.o.NoRaw), nil
+	}
+	return nil, &Error{Msg: fmt.Sprintf("there is no setting %q of the session", x.Key), Hint: "there is tarn.sql.raw-files; settings of DuckDB are set without quotes: SET threads = 4", Err: tarn.ErrInvalid}
+}
