@@ -62,10 +62,16 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	if w.o.Memory <= 0 {
 		w.o.Memory = options.WriteBuffer.Get(t.opts)
 	}
+	snap, err := t.latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.checkRows(snap); err != nil {
+		return nil, fmt.Errorf("write table %s: %w", t.id, err)
+	}
 	if err := t.learnVersion(ctx); err != nil {
 		return nil, err
 	}
-	var err error
 	if w.conform, err = write.NewConformer(t.id.String(), t.schema.Fields, options.RowKindField.Get(t.opts)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -277,3 +283,7 @@ func (w *Writer) Close() error {
 	}
 	return nil
 }
+
+// WaitCompaction makes the commits from now on wait for compactions that are due, or not: a writer that
+// ends waits with its last one, so that nothing of them is lost.
+func (w *Writer) WaitCompaction(wait bool) { w.o.WaitCompaction = wait }
