@@ -173,6 +173,9 @@ func nestedOf(m map[string]any, depth int) (Type, error) {
 		return Type{}, fmt.Errorf("types: type as JSON: there is no nested type %q (ARRAY, MAP, MULTISET, ROW, VECTOR)", name)
 	}
 	t.NotNull = strings.Contains(strings.ToUpper(rest), "NOT NULL")
+	if nullable, ok := m["nullable"].(bool); ok && !nullable { // the Python implementation says it so
+		t.NotNull = true
+	}
 	part := func(member string) (*Type, error) {
 		v, ok := m[member]
 		if !ok {

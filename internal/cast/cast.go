@@ -120,8 +120,13 @@ func canPrint(t types.Type) bool {
 // cast when they are read. Other than with CanCast, nested types as a whole may only become text, since
 // their parts are changed one by one, and the precision of a TIME stays.
 func CanChange(from, to types.Type, explicit bool) bool {
-	if !from.AsNullable().Equal(to.AsNullable()) && (to.IsNested() || from.Kind == types.Time && to.Kind == types.Time) {
+	switch {
+	case from.AsNullable().Equal(to.AsNullable()):
+		return true
+	case to.IsNested(), from.Kind == types.Time && to.Kind == types.Time:
 		return false
+	case to.NotNull && isText(to.Kind) && (from.Kind == types.Date || from.Kind == types.Time || isInstant(from.Kind)):
+		return false // the reference has a cast of these to nullable STRING only
 	}
 	return CanCast(from, to, explicit)
 }
@@ -134,6 +139,9 @@ func Cast(a arrow.Array, from, to types.Type) (arrow.Array, error) {
 		return nil, fmt.Errorf("%s cannot be cast to %s", from, to)
 	}
 	dt := types.ArrowType(to)
+	if have, want := a.DataType().ID(), types.ArrowType(from).ID(); have != want {
+		return nil, fmt.Errorf("an array of type %s was given as %s", a.DataType(), from)
+	}
 	switch f, t := from.Kind, to.Kind; {
 	case Identical(from, to):
 		return retype(a, dt), nil

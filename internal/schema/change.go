@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,14 +11,17 @@ import (
 )
 
 // Change is one change of a schema. It is one of AddColumn, DropColumn, RenameColumn, MoveColumn,
-// UpdateType, UpdateNullability, UpdateColumnComment, UpdateDefault, SetOption, ResetOption, UpdateComment.
+// UpdateType, UpdateNullability, UpdateColumnComment, UpdateDefault, SetOption, ResetOption, UpdateComment,
+// DropPrimaryKey.
 type Change interface {
 	apply(e *edit) error
 }
 
-// Place is where a column goes. The zero value is the end.
+// Place is where a column goes. The zero value is the end, or before the first partition column if the
+// option add-column-before-partition says so; Last is the end in any case.
 type Place struct {
 	First  bool
+	Last   bool
 	After  string // name of a sibling
 	Before string
 }
@@ -81,14 +85,19 @@ type ResetOption struct{ Key string }
 // UpdateComment changes the comment of the table.
 type UpdateComment struct{ Comment string }
 
+// DropPrimaryKey makes an append table of a table without snapshots.
+type DropPrimaryKey struct{}
+
 // edit is a schema being changed.
 type edit struct {
+	base *Schema // as it was
 	s    *Schema
 	o    ApplyOptions
 	done bool // something was changed
 }
 
 // Apply makes the next schema, all changes or none. Without any difference it gives the schema itself.
+// What was wrong with the schema before is no error.
 func (s *Schema) Apply(changes []Change, o ApplyOptions) (*Schema, error) {
 	next := *s
 	next.ID++
@@ -98,7 +107,7 @@ func (s *Schema) Apply(changes []Change, o ApplyOptions) (*Schema, error) {
 	if o.TimeMillis != 0 && s.TimeMillis != 0 || s.Version > 1 {
 		next.TimeMillis = o.TimeMillis
 	}
-	e := &edit{s: &next, o: o}
+	e := &edit{base: s, s: &next, o: o}
 	for _, c := range changes {
 		if err := c.apply(e); err != nil {
 			return nil, err
@@ -107,7 +116,10 @@ func (s *Schema) Apply(changes []Change, o ApplyOptions) (*Schema, error) {
 	if !e.done {
 		return s, nil
 	}
-	return &next, next.validate()
+	if err := errors.Join(newFaults(s, &next)...); err != nil {
+		return nil, err
+	}
+	return &next, nil
 }
 
 func dotted(path []string) string { return strings.Join(path, ".") }
@@ -149,7 +161,7 @@ func descendType(t types.Type, path, rest []string, change func([]types.Field, s
 		f, err := descend(t.Fields, path, rest, change)
 		t.Fields = f
 		return t, err
-	case (t.Kind == types.Array || t.Kind == types.Multiset) && rest[0] == "element", t.Kind == types.Map && rest[0] == "value":
+	case t.Kind == types.Array && rest[0] == "element", t.Kind == types.Map && rest[0] == "value":
 		if len(rest) == 1 {
 			// The element itself is what the change is about: treat it as a field of its own.
 			f, err := change([]types.Field{{Name: rest[0], Type: *t.Elem}}, rest[0])
@@ -177,11 +189,7 @@ func indexOf(fields []types.Field, name string) int {
 func need(fields []types.Field, path []string, name string) (int, error) {
 	i := indexOf(fields, name)
 	if i < 0 {
-		have := make([]string, len(fields))
-		for k, f := range fields {
-			have[k] = f.Name
-		}
-		return 0, fmt.Errorf("column %s does not exist; there are %s", dotted(path), strings.Join(have, ", "))
+		return 0, fmt.Errorf("column %s does not exist; there are %s", dotted(path), columnNames(fields))
 	}
 	return i, nil
 }
@@ -253,6 +261,9 @@ func (c DropColumn) apply(e *edit) error {
 		return err
 	}
 	return e.at(c.Path, func(fields []types.Field, name string) ([]types.Field, error) {
+		if e.o.Idempotent && indexOf(fields, name) < 0 {
+			return fields, nil
+		}
 		i, err := need(fields, c.Path, name)
 		if err != nil {
 			return nil, err
@@ -270,6 +281,9 @@ func (c RenameColumn) apply(e *edit) error {
 		return err
 	}
 	err := e.at(c.Path, func(fields []types.Field, name string) ([]types.Field, error) {
+		if e.o.Idempotent && indexOf(fields, name) < 0 && indexOf(fields, c.To) >= 0 {
+			return fields, nil
+		}
 		i, err := need(fields, c.Path, name)
 		if err != nil {
 			return nil, err
@@ -291,42 +305,6 @@ func (c RenameColumn) apply(e *edit) error {
 	}
 	e.s.Options = renameInOptions(e.s.Options, c.Path[0], c.To)
 	return nil
-}
-
-// listOptions hold names of columns, separated by commas.
-var listOptions = []string{"bucket-key", "sequence.field", "rowkind.field", "record-level.time-field", "clustering.columns", "blob-field",
-	"changelog-producer.row-deduplicate-ignore-fields", "file-index.bloom-filter.columns", "file-index.bitmap.columns", "file-index.bsi.columns",
-	"file-index.range-bitmap.columns"}
-
-// renameInOptions renames a column where options name it: in lists, in keys fields.<column>.…, and in
-// sequence groups, whose keys name several.
-func renameInOptions(options map[string]string, from, to string) map[string]string {
-	rename := func(list string) string {
-		parts := names(list)
-		found := false
-		for i, p := range parts {
-			if p == from {
-				parts[i], found = to, true
-			}
-		}
-		if !found {
-			return list
-		}
-		return strings.Join(parts, ",")
-	}
-	out := make(map[string]string, len(options))
-	for k, v := range options {
-		if slices.Contains(listOptions, k) || strings.HasSuffix(k, ".sequence-group") || strings.HasSuffix(k, ".nested-key") {
-			v = rename(v)
-		}
-		if rest, ok := strings.CutPrefix(k, "fields."); ok {
-			if i := strings.LastIndexByte(rest, '.'); i >= 0 {
-				k = "fields." + rename(rest[:i]) + rest[i:]
-			}
-		}
-		out[k] = v
-	}
-	return out
 }
 
 func (c MoveColumn) apply(e *edit) error {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/tarnlake/tarn/internal/cast"
-	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -34,21 +33,31 @@ func (c UpdateType) apply(e *edit) error {
 		} else if err := e.checkNullability(c.Path, f.Type.NotNull, to.NotNull); err != nil {
 			return false, err
 		}
-		if f.Type.Equal(to) || f.Type.EqualShape(to) && f.Type.NotNull == to.NotNull {
-			return false, nil
+		if f.Type.AsNullable().EqualShape(to.AsNullable()) {
+			done := f.Type.NotNull != to.NotNull
+			f.Type.NotNull = to.NotNull
+			return done, nil
 		}
-		explicit := !e.optionIs("disable-explicit-type-casting", "true")
-		if !f.Type.AsNullable().EqualShape(to.AsNullable()) && !cast.CanCast(f.Type, to, explicit) {
-			return false, fmt.Errorf("column %s cannot be changed from %s to %s: values would be lost", dotted(c.Path), f.Type, to)
-		}
-		if to.IsNested() {
-			id := e.s.HighestFieldID
-			to = types.AssignIDs(to, &id)
-			e.s.HighestFieldID = id
+		if err := e.checkCast(c.Path, f.Type, to); err != nil {
+			return false, err
 		}
 		f.Type = to
 		return true, nil
 	})
+}
+
+// checkCast refuses types that old values cannot be cast to, as the reference could not read them either.
+func (e *edit) checkCast(path []string, from, to types.Type) error {
+	explicit := !e.optionIs("disable-explicit-type-casting", "true")
+	switch {
+	case cast.CanChange(from, to, explicit):
+		return nil
+	case to.IsNested():
+		return fmt.Errorf("column %s cannot be changed from %s to %s as a whole: change its parts (%s.…) one by one", dotted(path), from, to, dotted(path))
+	case cast.CanChange(from, to, true):
+		return fmt.Errorf("column %s cannot be changed from %s to %s: values could be lost, which the option disable-explicit-type-casting forbids", dotted(path), from, to)
+	}
+	return fmt.Errorf("column %s cannot be changed from %s to %s: there is no such cast", dotted(path), from, to)
 }
 
 func (e *edit) checkNullability(path []string, was, now bool) error {
@@ -88,42 +97,13 @@ func (c UpdateColumnComment) apply(e *edit) error {
 
 func (c UpdateDefault) apply(e *edit) error {
 	return e.field(c.Path, func(f *types.Field) (bool, error) {
-		if c.Default != nil {
-			if _, err := types.ParseDatum(f.Type, *c.Default); err != nil {
-				return false, fmt.Errorf("default of column %s: %w", dotted(c.Path), err)
-			}
+		if _, err := DefaultOf(types.Field{Name: dotted(c.Path), Type: f.Type, Default: c.Default}); err != nil {
+			return false, err
 		}
 		done := (f.Default == nil) != (c.Default == nil) || f.Default != nil && *f.Default != *c.Default
 		f.Default = c.Default
 		return done, nil
 	})
-}
-
-func (c SetOption) apply(e *edit) error {
-	if v, ok := e.s.Options[c.Key]; ok && v == c.Value {
-		return nil
-	}
-	if e.o.HasSnapshots && options.Immutable(c.Key) {
-		return fmt.Errorf("option %s cannot be changed any more: files were written by it", c.Key)
-	}
-	if c.Key == "primary-key" || c.Key == "partition" {
-		return fmt.Errorf("option %s cannot be changed", c.Key)
-	}
-	e.s.Options[c.Key] = c.Value
-	e.done = true
-	return nil
-}
-
-func (c ResetOption) apply(e *edit) error {
-	if _, ok := e.s.Options[c.Key]; !ok {
-		return nil
-	}
-	if e.o.HasSnapshots && (options.Immutable(c.Key) || c.Key == "bucket") {
-		return fmt.Errorf("option %s cannot be reset any more: files were written by it", c.Key)
-	}
-	delete(e.s.Options, c.Key)
-	e.done = true
-	return nil
 }
 
 func (c UpdateComment) apply(e *edit) error {

@@ -50,10 +50,8 @@ func Decode(data []byte) (*Schema, error) {
 	if f.Version != nil {
 		s.Version = *f.Version
 	}
-	if f.HighestFieldID != nil {
+	if s.HighestFieldID = -1; f.HighestFieldID != nil {
 		s.HighestFieldID = *f.HighestFieldID
-	} else {
-		s.HighestFieldID = highest(f.Fields)
 	}
 	if f.Comment != nil {
 		s.Comment = *f.Comment
@@ -77,7 +75,49 @@ func Decode(data []byte) (*Schema, error) {
 			return nil, fmt.Errorf("key column %q is no column of the schema", k)
 		}
 	}
+	if err := checkIDs(map[int]string{}, "", s.Fields); err != nil {
+		return nil, err
+	}
+	// Ids are never used again, so a number that is too small in the file must not make new ones meet old.
+	s.HighestFieldID = max(s.HighestFieldID, highest(s.Fields))
 	return s, nil
+}
+
+// checkIDs makes sure that files can be matched to the fields: each has an id of its own, and siblings
+// have different names.
+func checkIDs(seen map[int]string, of string, fields []types.Field) error {
+	here := map[string]bool{}
+	for _, f := range fields {
+		name := of + f.Name
+		if f.ID < 0 {
+			return fmt.Errorf("field %s has no id", name)
+		}
+		if other, ok := seen[f.ID]; ok {
+			return fmt.Errorf("fields %s and %s have the same id %d", other, name, f.ID)
+		}
+		if here[f.Name] {
+			return fmt.Errorf("field %s comes twice", name)
+		}
+		seen[f.ID], here[f.Name] = name, true
+		if err := checkPartIDs(seen, name+".", f.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPartIDs(seen map[int]string, of string, t types.Type) error {
+	if err := checkIDs(seen, of, t.Fields); err != nil {
+		return err
+	}
+	for _, p := range []*types.Type{t.Key, t.Elem} {
+		if p != nil {
+			if err := checkPartIDs(seen, of, *p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // jsonError says where text is no JSON.
@@ -108,7 +148,8 @@ func highest(fields []types.Field) int {
 	return most
 }
 
-// Encode writes a schema file as the reference lays it out.
+// Encode writes a schema file as the reference lays it out. Options are ordered by name; the reference
+// writes them as its hash table has them.
 func (s *Schema) Encode() []byte {
 	b := []byte{'{'}
 	member := func(name string) {

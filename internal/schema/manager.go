@@ -120,7 +120,8 @@ func (m *Manager) Commit(ctx context.Context, s *Schema) error {
 type ApplyOptions struct {
 	// HasSnapshots: the table holds rows, so that options on which these rest cannot change.
 	HasSnapshots bool
-	// Idempotent takes a change for done that is there already: a column added with the same type.
+	// Idempotent takes a change for done that is there already: a column added with the same type, dropped,
+	// or renamed. Options, types, comments and the like that are as they should be are never an error.
 	Idempotent bool
 	// TimeMillis is when the new schema is made.
 	TimeMillis int64

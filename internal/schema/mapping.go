@@ -19,17 +19,15 @@ type Mapping struct {
 	data   []types.Field // to be read from the file
 	read   []types.Field // wanted
 	from   []int         // index in data by index in read, -1: the file has none
-	same   []bool        // no cast needed
 	schema *arrow.Schema
 	direct bool           // what is read is what is wanted
 	byName map[string]int // index in read by name of the wanted column
-	all    []types.Field  // all columns of the file
 }
 
 // NewMapping makes the mapping from a file's columns to the wanted ones. A column whose old values
 // cannot be those of the new type is an error.
 func NewMapping(data, read []types.Field) (*Mapping, error) {
-	m := &Mapping{read: read, from: make([]int, len(read)), same: make([]bool, len(read)), byName: map[string]int{}, all: data, direct: true}
+	m := &Mapping{read: read, from: make([]int, len(read)), byName: map[string]int{}, direct: true}
 	for i, r := range read {
 		m.byName[r.Name] = i
 		m.from[i] = -1
@@ -42,9 +40,7 @@ func NewMapping(data, read []types.Field) (*Mapping, error) {
 		if !d.Type.AsNullable().EqualShape(r.Type.AsNullable()) && !d.Type.Equal(r.Type) {
 			d.Type = project(d.Type, r.Type)
 		}
-		if identical(d.Type, r.Type) {
-			m.same[i] = true
-		} else if !cast.CanCast(d.Type, r.Type, true) {
+		if !cast.CanCast(d.Type, r.Type, true) {
 			return nil, fmt.Errorf("column %s of the file is %s, which cannot be read as %s", d.Name, d.Type, r.Type)
 		}
 		m.from[i] = len(m.data)
@@ -54,30 +50,6 @@ func NewMapping(data, read []types.Field) (*Mapping, error) {
 	}
 	m.schema = types.ArrowSchema(read)
 	return m, nil
-}
-
-// identical reports whether arrays of the two types are the same in memory.
-func identical(a, b types.Type) bool {
-	if a.Kind != b.Kind {
-		return false
-	}
-	switch a.Kind {
-	case types.Decimal:
-		return a.Precision == b.Precision && a.Scale == b.Scale
-	case types.Timestamp, types.TimestampLTZ:
-		return a.Precision == b.Precision
-	case types.Char, types.Varchar, types.Binary, types.Varbinary:
-		return a.Length == b.Length
-	case types.Array, types.Multiset:
-		return identical(*a.Elem, *b.Elem)
-	case types.Map:
-		return identical(*a.Key, *b.Key) && identical(*a.Elem, *b.Elem)
-	case types.Row:
-		return slices.EqualFunc(a.Fields, b.Fields, func(x, y types.Field) bool {
-			return x.ID == y.ID && x.Name == y.Name && identical(x.Type, y.Type)
-		})
-	}
-	return true
 }
 
 // project restricts a nested type of a file to the fields that are wanted.
@@ -106,53 +78,79 @@ func project(have, want types.Type) types.Type {
 func (m *Mapping) Fields() []types.Field { return m.data }
 
 // Apply turns a batch of Fields into one of the wanted columns. Nothing is copied where types are the
-// same.
+// same in memory; columns that the file does not have are NULL.
 func (m *Mapping) Apply(rec arrow.RecordBatch) (arrow.RecordBatch, error) {
-	if m.direct && int(rec.NumCols()) == len(m.read) {
+	if int(rec.NumCols()) != len(m.data) {
+		return nil, fmt.Errorf("the file gave %d columns, %d were asked for", rec.NumCols(), len(m.data))
+	}
+	if m.direct {
 		return rec, nil
 	}
 	cols := make([]arrow.Array, len(m.read))
 	for i, r := range m.read {
-		switch {
-		case m.from[i] < 0:
+		k := m.from[i]
+		if k < 0 {
 			cols[i] = array.MakeArrayOfNull(memory.DefaultAllocator, m.schema.Field(i).Type, int(rec.NumRows()))
-		case m.same[i]:
-			cols[i] = rec.Column(m.from[i])
-		default:
-			var err error
-			if cols[i], err = cast.Cast(rec.Column(m.from[i]), m.data[m.from[i]].Type, r.Type); err != nil {
-				return nil, fmt.Errorf("column %s: %w", r.Name, err)
-			}
+			continue
+		}
+		var err error
+		if cols[i], err = cast.Cast(rec.Column(k), m.data[k].Type, r.Type); err != nil {
+			return nil, fmt.Errorf("column %s: %w", r.Name, err)
 		}
 	}
 	return array.NewRecordBatch(m.schema, cols, rec.NumRows()), nil
 }
 
-// Devolve turns a filter on the wanted columns into one on the file's. Parts that cannot be told of the
-// file are left out, so that the result matches at least what the filter matches; nil if nothing is
-// left.
+// Devolve turns a filter on the wanted columns into one on the file's: with its names, types and values.
+// Parts that cannot be told of the file are left out, so that the result matches at least what the
+// filter matches; nil if nothing is left. Columns that are not wanted are such parts.
 func (m *Mapping) Devolve(p predicate.Predicate) predicate.Predicate {
 	if p == nil {
 		return nil
 	}
-	return predicate.Rewrite(p, func(l *predicate.Leaf) predicate.Predicate {
-		i, ok := m.byName[l.Column]
-		if !ok {
-			return m.devolveOther(l)
-		}
-		if m.from[i] < 0 {
-			return nil // all NULL there: the filter on rows knows what that means
-		}
-		d := m.data[m.from[i]]
-		if !m.same[i] {
-			return nil
-		}
-		out := *l
-		out.Column, out.Type = d.Name, d.Type
-		return &out
-	})
+	return predicate.Rewrite(p, m.devolve)
 }
 
-// devolveOther handles columns that are filtered but not read: only if the file has one of that name
-// and type, and no wanted column took it.
-func (m *Mapping) devolveOther(*predicate.Leaf) predicate.Predicate { return nil }
+func (m *Mapping) devolve(l *predicate.Leaf) predicate.Predicate {
+	i, ok := m.byName[l.Column]
+	if !ok || m.from[i] < 0 {
+		return nil // all NULL there: the filter on rows knows what that means
+	}
+	d, r := m.data[m.from[i]], m.read[i]
+	out := *l
+	out.Column, out.Type = d.Name, d.Type
+	if l.Op == predicate.IsNull || l.Op == predicate.IsNotNull {
+		if cast.KeepsNulls(d.Type, r.Type) {
+			return &out
+		}
+		return nil
+	}
+	if cast.Identical(d.Type, r.Type) && cast.Identical(r.Type, d.Type) || text(d.Type) && text(r.Type) && cast.Identical(d.Type, r.Type) {
+		return &out
+	}
+	if !cast.KeepsOrder(d.Type, r.Type) {
+		return nil
+	}
+	out.Values = make([]types.Datum, len(l.Values))
+	for k, v := range l.Values {
+		if out.Values[k], ok = backward(v, d.Type, r.Type); !ok {
+			return nil
+		}
+	}
+	return &out
+}
+
+func text(t types.Type) bool { return t.Kind == types.Char || t.Kind == types.Varchar }
+
+// backward finds the value of a file's type that becomes v; false if there is none.
+func backward(v types.Datum, file, wanted types.Type) (types.Datum, bool) {
+	if v == nil {
+		return nil, true
+	}
+	old, err := cast.Value(v, wanted, file)
+	if err != nil || old == nil {
+		return nil, false
+	}
+	again, err := cast.Value(old, file, wanted)
+	return old, err == nil && types.Compare(wanted, again, v) == 0
+}
