@@ -43,8 +43,7 @@ type Writer struct {
 	keys   []types.Field
 	format format.Format
 	opts   format.WriteOptions
-	ext    string // with compression where the table wants it in names
-	next   int64  // sequence number of the next row of an append table
+	next   int64 // sequence number of the next row of an append table
 
 	cur  *open
 	done []*manifest.DataFile

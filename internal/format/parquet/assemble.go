@@ -129,7 +129,7 @@ func element(n *node) (rep, elem *node, err error) {
 		return n, n, nil
 	}
 	if n.isLeaf() || len(n.children) != 1 || n.children[0].rep != repeated {
-		return nil, nil, fmt.Errorf("the file has %s, which cannot be read as an ARRAY", n.describe())
+		return nil, nil, fmt.Errorf("the file has %s, which cannot be read as", n.describe())
 	}
 	rep = n.children[0]
 	if rep.isLeaf() || len(rep.children) != 1 || rep.name == "array" || rep.name == n.name+"_tuple" ||
@@ -142,7 +142,7 @@ func element(n *node) (rep, elem *node, err error) {
 func (p *planner) list(c *column, n *node, elem types.Type, path string) error {
 	rep, e, err := element(n)
 	if err != nil {
-		return fmt.Errorf("column %s: %w", path, err)
+		return fmt.Errorf("column %s: %w %s", path, err, types.ArrayType(elem))
 	}
 	c.kind = colList
 	if rep == n { // a repeated field is never NULL itself
@@ -274,6 +274,9 @@ func (c *column) listArray(n int) (arrow.Array, error) {
 		data[i] = a.Data()
 	}
 	if mt, ok := c.dt.(*arrow.MapType); ok {
+		if data[0].NullN() > 0 {
+			return nil, fmt.Errorf("column %s: a map has a key that is NULL", c.leaf.path)
+		}
 		data = []arrow.ArrayData{array.NewData(mt.Elem(), int(count), []*memory.Buffer{nil}, data, 0, 0)}
 	}
 	bufs := []*memory.Buffer{bits.buffer(), memory.NewBufferBytes(bytesOf(offs))}

@@ -3,7 +3,6 @@ package parquet
 import (
 	"encoding/binary"
 	"errors"
-	"math/bits"
 )
 
 var errDelta = errors.New("DELTA_BINARY_PACKED data are broken")
@@ -166,66 +165,3 @@ func bitsAt(b []byte, bit int, w uint) uint64 {
 
 // rest is what follows the values, all of which were decoded.
 func (d *delta) rest() []byte { return d.buf[min(d.pos+d.miniSize, len(d.buf)):] }
-
-// appendDelta encodes values as one block stream of 128 values a block and 4 mini blocks.
-func appendDelta(dst []byte, v []int64) []byte {
-	dst = append(dst, 0x80, 0x01, 4)
-	dst = binary.AppendUvarint(dst, uint64(len(v)))
-	if len(v) == 0 {
-		return append(dst, 0)
-	}
-	dst = binary.AppendVarint(dst, v[0])
-	last := v[0]
-	v = v[1:]
-	var d [128]uint64
-	for len(v) > 0 {
-		n := min(len(v), len(d))
-		least := int64(uint64(v[0]) - uint64(last))
-		for i, x := range v[:n] {
-			e := int64(uint64(x) - uint64(last))
-			last = x
-			d[i] = uint64(e)
-			least = min(least, e)
-		}
-		dst = binary.AppendVarint(dst, least)
-		head := len(dst)
-		dst = append(dst, 0, 0, 0, 0)
-		clear(d[n:])
-		for m := 0; m*32 < n; m++ {
-			var or uint64
-			part := d[m*32 : m*32+32]
-			for i := range part[:min(32, n-m*32)] {
-				part[i] -= uint64(least)
-				or |= part[i]
-			}
-			w := bits.Len64(or)
-			dst[head+m] = byte(w)
-			dst = appendBits(dst, part, uint(w))
-		}
-		v = v[n:]
-	}
-	return dst
-}
-
-// appendBits packs values of w bits; there are a multiple of 8 of them.
-func appendBits(dst []byte, v []uint64, w uint) []byte {
-	var acc uint64
-	var have uint
-	for _, x := range v {
-		acc |= x << have
-		have += w
-		if have >= 64 {
-			dst = binary.LittleEndian.AppendUint64(dst, acc)
-			have -= 64
-			acc = 0
-			if have > 0 {
-				acc = x >> (w - have)
-			}
-		}
-	}
-	for ; have > 0; have -= 8 {
-		dst = append(dst, byte(acc))
-		acc >>= 8
-	}
-	return dst
-}

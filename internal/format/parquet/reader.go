@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -91,7 +90,7 @@ func (Format) NewReader(ctx context.Context, f fileio.File, o format.ReadOptions
 // guard turns a panic over a broken file into an error: nothing a file holds may end the process.
 func guard(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("parquet: the file is broken in a way that was not foreseen: %v\n%s", p, debug.Stack())
+		*err = fmt.Errorf("parquet: the file is broken in a way that was not foreseen: %v", p)
 	}
 }
 

@@ -53,7 +53,10 @@ func writeReference(tb testing.TB, w io.Writer, opts ...parquet.WriterProperty) 
 	rec := benchRec()
 	n := int(rec.NumRows())
 	fw := file.NewParquetWriter(w, referenceSchema(tb), file.WithWriterProps(parquet.NewWriterProperties(opts...)))
-	rg := fw.AppendRowGroup()
+	rg, err := fw.AppendRowGroupChecked()
+	if err != nil {
+		tb.Fatal(err)
+	}
 	ones := make([]int16, n)
 	for i := range ones {
 		ones[i] = 1

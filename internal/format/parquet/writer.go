@@ -25,6 +25,8 @@ type writer struct {
 	fields []types.Field
 	modes  []format.StatsMode
 	root   *node
+	schema *arrow.Schema
+	given  *arrow.Schema // the last schema of a batch that was looked at
 	leaves []*leafWriter
 	cols   []*shredder
 	codec  codec
@@ -58,7 +60,7 @@ func (Format) NewWriter(out io.Writer, fields []types.Field, o format.WriteOptio
 	if err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
-	w := &writer{out: out, fields: fields, modes: o.Stats, root: root, codec: c, block: o.BlockSize}
+	w := &writer{out: out, fields: fields, schema: types.ArrowSchema(fields), modes: o.Stats, root: root, codec: c, block: o.BlockSize}
 	if w.block <= 0 {
 		w.block = defaultBlockSize
 	}
@@ -117,8 +119,8 @@ func (w *writer) Write(rec arrow.RecordBatch) error {
 	if w.err != nil {
 		return w.err
 	}
-	if int(rec.NumCols()) != len(w.cols) {
-		return fmt.Errorf("parquet: batch has %d columns, the file has %d", rec.NumCols(), len(w.cols))
+	if err := w.checkSchema(rec.Schema()); err != nil {
+		return fmt.Errorf("parquet: %w", err)
 	}
 	if rec.NumRows() == 0 {
 		return nil
@@ -128,6 +130,36 @@ func (w *writer) Write(rec arrow.RecordBatch) error {
 		return w.err
 	}
 	return nil
+}
+
+// checkSchema refuses batches whose columns are of other types. Names are the caller's business.
+func (w *writer) checkSchema(sc *arrow.Schema) error {
+	if sc == w.given {
+		return nil
+	}
+	if sc.NumFields() != len(w.cols) {
+		return fmt.Errorf("batch has %d columns, the file has %d", sc.NumFields(), len(w.cols))
+	}
+	for i, f := range w.schema.Fields() {
+		if got := sc.Field(i).Type; !sameShape(f.Type, got) {
+			return fmt.Errorf("column %s: the batch has %s, the file's type %s takes %s", f.Name, got, w.fields[i].Type, f.Type)
+		}
+	}
+	w.given = sc
+	return nil
+}
+
+// sameShape reports whether arrays of two types are laid out alike and mean the same.
+func sameShape(a, b arrow.DataType) bool {
+	if a.ID() != b.ID() {
+		return false
+	}
+	x, ok1 := a.(arrow.NestedType)
+	y, ok2 := b.(arrow.NestedType)
+	if !ok1 || !ok2 {
+		return arrow.TypeEqual(a, b)
+	}
+	return slices.EqualFunc(x.Fields(), y.Fields(), func(f, g arrow.Field) bool { return sameShape(f.Type, g.Type) })
 }
 
 func (w *writer) add(rec arrow.RecordBatch) error {
