@@ -29,7 +29,11 @@ var mounts atomic.Int64
 // mount gives a file system a URI, and a function that takes it back.
 func mount(fs fileio.FS) (uri string, unmount func()) {
 	name := fmt.Sprint("metatest-", mounts.Add(1))
-	return "memory://" + name + "/lake", open.Mount(name, fs)
+	unmount, err := open.Mount(name, fs, "")
+	if err != nil {
+		panic(err) // the name is new
+	}
+	return "memory://" + name + "/lake", unmount
 }
 
 // column is a column of the model. Its id is its own: a column that is dropped and added again under
