@@ -235,6 +235,9 @@ func (t *Table) Abort(ctx context.Context, prepared ...*Prepared) error {
 			for _, f := range d.CompactBefore {
 				old[f.Name] = true
 			}
+			for _, f := range d.Added {
+				delete(old, f.Name) // its own, though compacted already
+			}
 			for _, files := range [][]*manifest.DataFile{d.Added, d.Changelog, d.CompactAfter, d.CompactChangelog} {
 				for _, f := range files {
 					if !old[f.Name] {
@@ -247,22 +250,37 @@ func (t *Table) Abort(ctx context.Context, prepared ...*Prepared) error {
 	return errors.Join(errs...)
 }
 
-// CheckPrepared reports whether what was prepared can still be committed: all its files are there.
-// The error wraps ErrNotExist if one is missing.
+// CheckPrepared reports whether what was prepared can still be committed: all its files are there and
+// whole. The error wraps ErrNotExist if one is missing, or was cut because the machine stopped before it
+// was synced.
 func (t *Table) CheckPrepared(ctx context.Context, p *Prepared) error {
 	for i := range p.deltas {
 		d := &p.deltas[i]
 		loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
-		for _, files := range [][]*manifest.DataFile{d.Added, d.Changelog} {
+		old := map[string]bool{}
+		for _, f := range d.CompactBefore {
+			old[f.Name] = true
+		}
+		for _, f := range d.Added {
+			delete(old, f.Name)
+		}
+		for _, files := range [][]*manifest.DataFile{d.Added, d.Changelog, d.CompactAfter, d.CompactChangelog} {
 			for _, f := range files {
+				if old[f.Name] {
+					continue // the table's own, moved to another level
+				}
 				fs, path, err := t.files.Path(ctx, loc, f)
 				if err != nil {
 					return err
 				}
-				if _, err := fs.Stat(ctx, path); errors.Is(err, iofs.ErrNotExist) {
+				info, err := fs.Stat(ctx, path)
+				switch {
+				case errors.Is(err, iofs.ErrNotExist):
 					return fmt.Errorf("table %s: prepared file %s %w", t.id, path, ErrNotExist)
-				} else if err != nil {
+				case err != nil:
 					return fmt.Errorf("table %s: %w", t.id, err)
+				case info.Size != f.Size:
+					return fmt.Errorf("table %s: prepared file %s %w as it was written: it has %d bytes of %d", t.id, path, ErrNotExist, info.Size, f.Size)
 				}
 			}
 		}

@@ -99,6 +99,9 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 	if err != nil || snap == nil {
 		return CommitResult{}, err
 	}
+	if err := t.checkRows(snap); err != nil {
+		return CommitResult{}, fmt.Errorf("compact table %s: %w", t.id, err)
+	}
 	req := plan.Request{}
 	if len(o.Partition) > 0 {
 		ow, err := t.overwrite(OverwriteOptions{Partition: o.Partition})

@@ -69,6 +69,9 @@ func openTable(ctx context.Context, e *env, id Ident, path string, dynamic map[s
 func (t *Table) use(ctx context.Context, s *schema.Schema) error {
 	t.schema = s
 	t.opts = options.Of(s.Options, s.Version).With(t.dynamic)
+	if err := t.checkTable(); err != nil {
+		return err
+	}
 	if err := options.Validate(t.opts); err != nil {
 		return fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
 	}
@@ -255,8 +258,21 @@ func (t *Table) With(ctx context.Context, opts map[string]string) (*Table, error
 		all = map[string]string{}
 	}
 	maps.Copy(all, opts)
+	if b, ok := opts["branch"]; ok {
+		return t.onBranch(ctx, b, all)
+	}
 	n := &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: all}
 	return n, n.use(ctx, t.schema)
+}
+
+// onBranch opens another branch of the table.
+func (t *Table) onBranch(ctx context.Context, name string, dynamic map[string]string) (*Table, error) {
+	delete(dynamic, "branch")
+	id := t.id
+	if id.Branch = name; name == "main" {
+		id.Branch = ""
+	}
+	return openTable(ctx, t.env, id, t.path, dynamic)
 }
 
 // Refresh gives the table with its newest schema.

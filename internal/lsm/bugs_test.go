@@ -358,7 +358,8 @@ func TestReadOnlyWhatIsNeeded(t *testing.T) {
 	if want := []string{"a", "c", "d"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if want := map[string]bool{"v": true, "k": true}; cmp.Diff(want, x.store.read) != "" {
+	// Level 0 may hold deletes that nobody counted.
+	if want := map[string]bool{"v": true, "k": true, "_VALUE_KIND": true}; cmp.Diff(want, x.store.read) != "" {
 		t.Errorf("columns read: %v", x.store.read)
 	}
 }

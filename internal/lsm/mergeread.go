@@ -78,7 +78,8 @@ type shape struct{ alone, number, kinds bool }
 func (r *mergeReader) jobFor(sec section) (*job, error) {
 	x := shape{alone: len(sec) == 1, number: !ordered(sec.units()), kinds: r.want.give}
 	for _, s := range sec {
-		x.kinds = x.kinds || s.file.DeleteRows != 0
+		// Some writers (pypaimon 2.1 with rowkind.field) count no deletes in files that have them.
+		x.kinds = x.kinds || s.file.DeleteRows != 0 || s.file.Level == 0
 	}
 	if j := r.jobs[x]; j != nil {
 		return j, nil

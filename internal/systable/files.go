@@ -11,6 +11,7 @@ import (
 	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/types"
@@ -66,8 +67,10 @@ func (s *Source) fileRow(ctx context.Context, e *manifest.Entry) ([]types.Datum,
 	if err != nil {
 		return nil, err
 	}
-	row := []types.Datum{part, int64(e.Bucket), path, f.Name[strings.LastIndexByte(f.Name, '.')+1:], f.SchemaID, int64(f.Level), f.Rows, f.Size,
-		nil, nil, st[0], st[1], st[2], f.MinSequence, f.MaxSequence, instant(f.CreationMillis), nil, nil, nil, nil}
+	row := []types.Datum{
+		part, int64(e.Bucket), path, f.Name[strings.LastIndexByte(f.Name, '.')+1:], f.SchemaID, int64(f.Level), f.Rows, f.Size,
+		nil, nil, st[0], st[1], st[2], f.MinSequence, f.MaxSequence, instant(f.CreationMillis), nil, nil, nil, nil,
+	}
 	if len(s.Schema.PrimaryKeys) > 0 {
 		key := sc.TrimmedPrimaryKey()
 		if row[8], err = tuple(f.MinKey, key, "[", "]"); err != nil {
@@ -196,6 +199,13 @@ var manifestsTable = &table{
 		if err != nil {
 			return nil, err
 		}
+		if list := s.Snapshot.ChangelogManifestList; list != "" {
+			more, err := s.Manifests.ReadList(ctx, list)
+			if err != nil {
+				return nil, err
+			}
+			metas = append(metas, more...)
+		}
 		var out [][]types.Datum
 		for _, m := range metas {
 			row := []types.Datum{m.Name, m.Size, m.Added, m.Deleted, m.SchemaID, nil, nil, nil, nil}
@@ -278,7 +288,7 @@ var partitionsTable = &table{
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, []types.Datum{strings.TrimSuffix(name, "/"), x.rows, x.bytes, x.files, instant(x.updated), nil, nil, nil, nil})
+			out = append(out, []types.Datum{paths.Unescape(strings.TrimSuffix(name, "/")), x.rows, x.bytes, x.files, instant(x.updated), nil, nil, nil, nil})
 		}
 		return out, nil
 	},

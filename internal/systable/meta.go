@@ -3,8 +3,12 @@ package systable
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/tarnlake/tarn/types"
 )
@@ -28,9 +32,11 @@ var snapshotsTable = &table{
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, []types.Datum{x.ID, x.SchemaID, x.CommitUser, x.CommitIdentifier, string(x.CommitKind), instant(x.TimeMillis),
+			out = append(out, []types.Datum{
+				x.ID, x.SchemaID, x.CommitUser, x.CommitIdentifier, string(x.CommitKind), instant(x.TimeMillis),
 				x.BaseManifestList, x.DeltaManifestList, text(x.ChangelogManifestList), opt(x.TotalRecordCount), opt(x.DeltaRecordCount),
-				opt(x.ChangelogRecordCount), opt(x.Watermark), opt(x.NextRowID)})
+				opt(x.ChangelogRecordCount), opt(x.Watermark), opt(x.NextRowID),
+			})
 		}
 		return out, nil
 	},
@@ -110,12 +116,31 @@ var tagsTable = &table{
 			x := t.Snapshot
 			row := []types.Datum{t.Name, x.ID, x.SchemaID, instant(x.TimeMillis), opt(x.TotalRecordCount), nil, nil}
 			if !t.Created.IsZero() {
-				row[5], row[6] = instant(t.Created.UnixMilli()), t.Retained.String()
+				row[5], row[6] = instant(t.Created.UnixMilli()), isoDuration(t.Retained)
 			}
 			out = append(out, row)
 		}
 		return out, nil
 	},
+}
+
+// isoDuration writes a duration as ISO 8601 has it, in hours, minutes and seconds: PT720H, PT1M0.5S.
+func isoDuration(d time.Duration) string {
+	if d == 0 {
+		return "PT0S"
+	}
+	b := []byte("PT")
+	if h := d / time.Hour; h != 0 {
+		b = append(strconv.AppendInt(b, int64(h), 10), 'H')
+	}
+	if m := d % time.Hour / time.Minute; m != 0 {
+		b = append(strconv.AppendInt(b, int64(m), 10), 'M')
+	}
+	if s := d % time.Minute; s != 0 {
+		b = append(b, strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%09d", s/time.Second, s%time.Second), "0"), ".")...)
+		b = append(b, 'S')
+	}
+	return string(b)
 }
 
 var consumersTable = &table{

@@ -274,6 +274,9 @@ func (w *Writer) complete(d *manifest.Delta, loc datafile.Location) error {
 	for _, f := range d.CompactBefore {
 		old[f.Name] = true
 	}
+	for _, f := range d.Added {
+		delete(old, f.Name) // written and compacted since the last Prepare: the first snapshot has it
+	}
 	for _, files := range [][]*manifest.DataFile{d.Added, d.Changelog, d.CompactAfter, d.CompactChangelog} {
 		for _, f := range files {
 			if old[f.Name] {

@@ -1,0 +1,91 @@
+package tarn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/snapshot"
+)
+
+// What the format knows and this library does not is refused by name: rows that are wrong are worse
+// than none.
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrUnsupported, fmt.Sprintf(format, args...))
+}
+
+// explain makes errors of lower packages that tell of something unsupported into ErrUnsupported.
+func explain(err error) error {
+	if errors.Is(err, datafile.ErrFormat) && !errors.Is(err, ErrUnsupported) {
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	return err
+}
+
+// checkTable refuses tables whose metadata cannot be read.
+func (t *Table) checkTable() error {
+	if v, _ := t.opts.Text(options.ManifestFormat.Key()); v != "" && slices.Contains([]string{"orc", "parquet"}, strings.ToLower(v)) {
+		return fmt.Errorf("table %s: %w", t.id, unsupported("option manifest.format=%s; there is avro", v))
+	}
+	return nil
+}
+
+// rangeOptions ask for something else than the rows of one snapshot.
+var rangeOptions = []interface {
+	Key() string
+	Set(options.Options) bool
+}{
+	options.IncrementalBetween, options.IncrementalTime, options.IncrementalToTag, options.ScanFileMillis, options.ScanCreationMillis,
+	options.FallbackBranch,
+}
+
+// otherBranches are options, unknown otherwise, that add rows of other branches.
+var otherBranches = []string{"chain-table.enabled", "scan.fallback-snapshot-branch", "scan.fallback-delta-branch", "scan.primary-branch"}
+
+// checkScan refuses options of the scan that would have to change what it reads.
+func (t *Table) checkScan() error {
+	for _, o := range rangeOptions {
+		if o.Set(t.opts) {
+			v, _ := t.opts.Text(o.Key())
+			return unsupported("option %s=%s", o.Key(), v)
+		}
+	}
+	for _, k := range otherBranches {
+		if v, ok := t.opts.Text(k); ok && !strings.EqualFold(v, "false") {
+			return unsupported("option %s=%s", k, v)
+		}
+	}
+	if m := options.ScanMode.Get(t.opts); slices.Contains([]string{"compacted-full", "from-creation-timestamp", "from-file-creation-time", "incremental"}, m) {
+		return unsupported("option scan.mode=%s", m)
+	}
+	return nil
+}
+
+// checkRows refuses tables whose files are not all of the table's rows, at this snapshot.
+func (t *Table) checkRows(snap *snapshot.Snapshot) error {
+	if v, _ := t.opts.Text("data-evolution.enabled"); strings.EqualFold(v, "true") {
+		return unsupported("data-evolution.enabled (files that hold some columns of rows in other files)")
+	}
+	// Without a key there is no other index that a snapshot could name.
+	if options.DeletionVectors.Get(t.opts) && (t.HasPrimaryKey() || snap != nil && snap.IndexManifest != "") {
+		return unsupported("deletion-vectors.enabled")
+	}
+	return nil
+}
+
+// checkSplits refuses files that hold some of the table's columns only.
+func checkSplits(splits []plan.Split) error {
+	for i := range splits {
+		for _, f := range splits[i].Files {
+			if f.HasWriteCols && f.WriteCols != nil {
+				return unsupported("data file %s holds the columns %s only (data evolution)", f.Name, strings.Join(f.WriteCols, ", "))
+			}
+		}
+	}
+	return nil
+}
