@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/fileio/s3"
@@ -95,10 +94,7 @@ func openS3(uri, rest string, opts map[string]string) (fileio.FS, string, error)
 }
 
 // named are the file systems in memory by their name, which live as long as the process.
-var named struct {
-	sync.Mutex
-	fs map[string]fileio.FS
-}
+var named mounts
 
 func openMemory(_, rest string, _ map[string]string) (fileio.FS, string, error) {
 	after, ok := strings.CutPrefix(rest, "//")
@@ -111,11 +107,10 @@ func openMemory(_, rest string, _ map[string]string) (fileio.FS, string, error) 
 	}
 	named.Lock()
 	defer named.Unlock()
-	if named.fs == nil {
-		named.fs = map[string]fileio.FS{}
+	m, ok := named.at[name]
+	if !ok {
+		m = mounted{fs: fileio.NewMem(fileio.MemOptions{})}
+		named.put(name, m)
 	}
-	if named.fs[name] == nil {
-		named.fs[name] = fileio.NewMem(fileio.MemOptions{})
-	}
-	return named.fs[name], path.Clean("/" + p), nil
+	return m.fs, m.root + path.Clean("/"+p), nil
 }
