@@ -54,7 +54,7 @@ func (s *Session) insert(ctx context.Context, script string, x *parse.Insert) (*
 	}
 	n, id, err := s.write(ctx, t, text, append(slices.Clone(cols), fixedFields(fields, fixed)...), fixed, types.Insert, overwrite)
 	if err != nil {
-		return nil, err
+		return nil, s.explainCast(ctx, script, x, cols, t.Name(), err)
 	}
 	return message("%d rows written to %s, snapshot %d", n, t.Name(), id), nil
 }

@@ -174,7 +174,8 @@ func engineReads(fields []types.Field, files []string) bool {
 		}
 	}
 	for _, f := range files {
-		if !filepath.IsAbs(f) {
+		// The engine takes a name with these characters for a pattern, which may find other files.
+		if !filepath.IsAbs(f) || strings.ContainsAny(f, "*?[") {
 			return false
 		}
 		if _, err := os.Stat(f); err != nil {

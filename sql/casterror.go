@@ -1,0 +1,46 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/sql/parse"
+	"github.com/tarnlake/tarn/types"
+)
+
+// explainCast finds out which column and value an INSERT failed on: the engine tells the types only.
+// It gives the error itself if that was no conversion, or if the query gives other rows each time.
+func (s *Session) explainCast(ctx context.Context, script string, x *parse.Insert, cols []types.Field, table string, failed error) error {
+	var e *EngineError
+	if !errors.As(failed, &e) || !strings.HasPrefix(e.Msg, "Conversion Error") && !strings.HasPrefix(e.Msg, "Out of Range Error") {
+		return failed
+	}
+	names := strings.Join(columnList(cols), ", ")
+	for _, f := range cols {
+		inner, err := s.rewrite(ctx, script, &x.Query)
+		if err != nil {
+			break
+		}
+		name := parse.Quote(f.Name)
+		from := " FROM (" + inner + ") q"
+		if !x.ByName {
+			from += "(" + names + ")"
+		}
+		value, err := s.text(ctx, "SELECT CAST("+name+" AS VARCHAR)"+from+" WHERE "+name+" IS NOT NULL AND TRY_CAST("+name+" AS "+duckType(f.Type)+") IS NULL LIMIT 1")
+		s.dropScans()
+		if err == nil && value != "" {
+			if r := []rune(value); len(r) > 60 {
+				value = string(r[:59]) + "…"
+			}
+			return &Error{
+				Msg:  fmt.Sprintf("insert into %s: column %s: value %s does not fit %s", table, f.Name, parse.QuoteString(value), f.Type.AsNullable()),
+				Hint: "cast or filter it in the query: TRY_CAST(… AS …) gives NULL for what does not fit",
+				Err:  fmt.Errorf("%w: %w", tarn.ErrInvalid, failed),
+			}
+		}
+	}
+	return failed
+}
