@@ -190,7 +190,7 @@ func (a *app) logger() *slog.Logger {
 	if !a.errTTY {
 		return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 	}
-	return slog.New(tint.NewHandler(a.err, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !a.useColor(a.errTTY)}))
+	return slog.New(tint.NewTextHandler(a.err, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !a.useColor(a.errTTY)}))
 }
 
 // fileIO are the options of the warehouse's file system.

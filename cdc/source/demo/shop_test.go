@@ -32,9 +32,8 @@ func TestSameSeedSameChanges(t *testing.T) {
 func TestExpectedIsAReplay(t *testing.T) {
 	s := New(1, 20000)
 	type tab struct {
-		names []string
-		key   []string
-		rows  map[string]map[string]types.Datum
+		key  []string
+		rows map[string]map[string]types.Datum
 	}
 	tabs := map[string]*tab{}
 	ddl := map[string]int{}
