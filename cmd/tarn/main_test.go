@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tarnlake/tarn/internal/cli"
+)
+
+// TestMain lets the test binary be tarn as well: scripts run it as a command.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"tarn": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the scripts of testdata (those of testdata/sql need DuckDB: see sql_test.go). Each has a
+// folder of its own, with the warehouse lake in it. `tarn …` has to succeed, `! tarn …` to fail, `code 3 tarn …` to
+// end with that exit code; TARN_UPDATE=1 rewrites what `cmp stdout x` compares with.
+func TestScripts(t *testing.T) { runScripts(t, "testdata") }
+
+func runScripts(t *testing.T, dir string) {
+	testscript.Run(t, testscript.Params{
+		Dir: dir,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("TARN_WAREHOUSE", "lake")
+			return nil
+		},
+		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"code": code},
+		UpdateScripts:      os.Getenv("TARN_UPDATE") != "",
+		RequireUniqueNames: true,
+	})
+}
+
+// code runs a command that has to end with the exit code given.
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
