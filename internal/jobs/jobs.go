@@ -25,7 +25,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tarnlake/tarn/internal/fileio"
 )
@@ -47,6 +46,7 @@ type Job struct {
 	last        int64  // newest checkpoint seen or made; -1: none
 	nonce       string // tells our files from others of the same content
 	floor       int64
+	holder      string // as it stands in the lease
 	random      func([]byte)
 }
 
@@ -235,46 +235,4 @@ func List(ctx context.Context, fs fileio.FS, warehouse string) ([]string, error)
 	}
 	slices.Sort(out)
 	return out, nil
-}
-
-// lease is who runs a job.
-type lease struct {
-	Holder string    `json:"holder"`
-	Until  time.Time `json:"until"`
-	Nonce  string    `json:"nonce"`
-}
-
-// Lease notes that this process runs the job until some time from now. If another process holds a
-// lease that has not run out, its name is given and nothing changes. Nothing rests on it: it only
-// makes a second start fail early.
-func (j *Job) Lease(ctx context.Context, holder string, now time.Time, d time.Duration) (other string, err error) {
-	p := j.dir + "/lease"
-	data, err := fileio.ReadFile(ctx, j.fs, p)
-	if err == nil {
-		var l lease
-		if json.Unmarshal(data, &l) == nil && l.Nonce != j.nonce && now.Before(l.Until) {
-			return l.Holder, nil
-		}
-	}
-	data, err = json.Marshal(lease{holder, now.Add(d), j.nonce})
-	if err != nil {
-		return "", fmt.Errorf("jobs: %w", err)
-	}
-	if err := j.fs.Put(ctx, p, data); err != nil {
-		return "", fmt.Errorf("jobs: lease: %w", err)
-	}
-	return "", nil
-}
-
-// Release gives the lease back.
-func (j *Job) Release(ctx context.Context) error {
-	data, err := fileio.ReadFile(ctx, j.fs, j.dir+"/lease")
-	if err != nil {
-		return nil // there is none, or it cannot be read: it runs out by itself
-	}
-	var l lease
-	if json.Unmarshal(data, &l) == nil && l.Nonce == j.nonce {
-		return j.fs.Delete(ctx, j.dir+"/lease")
-	}
-	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -179,6 +181,49 @@ func TestLease(t *testing.T) {
 	}
 	if other, _ := a.Lease(t.Context(), "host a", now.Add(2*time.Minute), time.Minute); other != "host b" {
 		t.Errorf("release of a lost lease gave it away: holder %q", other)
+	}
+}
+
+// Whoever died on this machine is not waited for.
+func TestLeaseOfTheDead(t *testing.T) {
+	mem := fileio.NewMem(fileio.MemOptions{})
+	now := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	fault := fileio.NewFault(mem)
+	a := open(t, fault)
+	if other, err := a.Lease(t.Context(), "host a", now, time.Minute); other != "" || err != nil {
+		t.Fatal(other, err)
+	}
+	if other, err := a.Lease(t.Context(), "", now, time.Minute); other != "" || err != nil {
+		t.Fatal(other, err)
+	}
+	if other, _ := open(t, mem).Lease(t.Context(), "host b", now, time.Minute); other != "host a" {
+		t.Errorf("second start in the same process sees holder %q", other)
+	}
+	fault.FailAt(fault.Mutations()+1, fileio.StopBefore)
+	if err := a.Release(t.Context()); err == nil {
+		t.Error("the lease was given back, although the file system is gone")
+	}
+	if other, err := open(t, mem).Lease(t.Context(), "host b", now, time.Minute); other != "" || err != nil {
+		t.Errorf("the lease of a run that ended is held by %q, %v", other, err)
+	}
+	// A process that has ended.
+	c := exec.Command(os.Args[0], "-test.run=^$") //nolint:gosec,noctx // this test itself
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	host, _ := os.Hostname()
+	for _, l := range []struct {
+		lease
+		ended bool
+	}{
+		{lease{Host: host, PID: c.Process.Pid}, true},
+		{lease{Host: host, PID: os.Getppid()}, false},
+		{lease{Host: host + "x", PID: c.Process.Pid}, false},
+		{lease{}, false},
+	} {
+		if l.lease.ended() != l.ended {
+			t.Errorf("%+v: ended %v, want %v", l.lease, !l.ended, l.ended)
+		}
 	}
 }
 
