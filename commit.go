@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"strings"
 	"time"
 
 	"github.com/tarnlake/tarn/internal/commit"
@@ -300,6 +301,10 @@ type OverwriteOptions struct {
 
 // Overwrite replaces what the table has by rows, in one commit.
 func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yield func(Batch, error) bool)) (CommitResult, error) {
+	ow, err := t.overwrite(o)
+	if err != nil {
+		return CommitResult{}, err
+	}
 	w, err := t.NewWriter(ctx, &WriterOptions{fresh: true})
 	if err != nil {
 		return CommitResult{}, err
@@ -319,8 +324,7 @@ func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yie
 	if err != nil {
 		return CommitResult{}, err
 	}
-	ow, err := t.overwrite(o)
-	if err != nil {
+	if err := t.checkOverwritten(ow, p); err != nil {
 		return CommitResult{}, errors.Join(err, t.Abort(ctx, p))
 	}
 	res, err := t.commit(ctx, CommitID{User: w.User(), Number: w.number}, ow, []*Prepared{p})
@@ -328,6 +332,27 @@ func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yie
 		err = errors.Join(err, t.Abort(ctx, p))
 	}
 	return res, err
+}
+
+// checkOverwritten refuses rows that lie outside of the partitions to be replaced.
+func (t *Table) checkOverwritten(w *commit.Overwrite, p *Prepared) error {
+	if w.Match == nil {
+		return nil
+	}
+	for i := range p.deltas {
+		ok, err := w.Match(p.deltas[i].Partition)
+		if err != nil {
+			return fmt.Errorf("overwrite %s: %w", t.id, err)
+		}
+		if !ok {
+			dir, err := t.paths.PartitionPath(p.deltas[i].Partition)
+			if err != nil {
+				return fmt.Errorf("overwrite %s: %w", t.id, err)
+			}
+			return invalid("overwrite %s: there are rows of partition %s, which is not the one to be replaced", t.id, strings.TrimSuffix(dir, "/"))
+		}
+	}
+	return nil
 }
 
 func (t *Table) overwrite(o OverwriteOptions) (*commit.Overwrite, error) {
