@@ -153,24 +153,25 @@ func (t *Table) committerOf() (*commit.Committer, error) {
 // identity after any error and any crash: what was committed is not committed again. After
 // ErrUnknownOutcome call it again; after ErrConflict the files are dropped and the work has to be done again.
 func (t *Table) Commit(ctx context.Context, id CommitID, prepared ...*Prepared) (CommitResult, error) {
-	return t.commit(ctx, id, nil, prepared)
+	return t.commit(ctx, id, false, nil, prepared)
 }
 
-func (t *Table) commit(ctx context.Context, id CommitID, w *commit.Overwrite, prepared []*Prepared) (CommitResult, error) {
+// commit commits; fresh says that this identity was surely never tried before.
+func (t *Table) commit(ctx context.Context, id CommitID, fresh bool, w *commit.Overwrite, prepared []*Prepared) (CommitResult, error) {
 	start := t.env.now()
 	c, err := t.committerOf()
 	if err != nil {
 		return CommitResult{}, err
 	}
 	var deltas []manifest.Delta
-	base := int64(0)
+	base := int64(-1)
 	for i, p := range prepared {
 		deltas = append(deltas, p.deltas...)
 		if i == 0 || p.base < base {
 			base = p.base
 		}
 	}
-	o := commit.Options{Base: base, AllowEmpty: !options.IgnoreEmptyCommit.Get(t.opts)}
+	o := commit.Options{Base: base, Fresh: fresh, AllowEmpty: !options.IgnoreEmptyCommit.Get(t.opts)}
 	cid := commit.ID{User: id.User, Number: id.Number, Watermark: id.Watermark, Properties: id.Props}
 	var r commit.Result
 	if w != nil {
@@ -327,7 +328,7 @@ func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yie
 	if err := t.checkOverwritten(ow, p); err != nil {
 		return CommitResult{}, errors.Join(err, t.Abort(ctx, p))
 	}
-	res, err := t.commit(ctx, CommitID{User: w.User(), Number: w.number}, ow, []*Prepared{p})
+	res, err := t.commit(ctx, CommitID{User: w.User(), Number: w.number}, true, ow, []*Prepared{p})
 	if errors.Is(err, ErrConflict) {
 		err = errors.Join(err, t.Abort(ctx, p))
 	}

@@ -160,6 +160,11 @@ func (t *Table) PutConsumer(ctx context.Context, name string, next int64) error 
 	return t.snaps.PutConsumer(ctx, name, next)
 }
 
+// Consumers gives the readers that keep snapshots, each with the first one that it needs.
+func (t *Table) Consumers(ctx context.Context) (map[string]int64, error) {
+	return t.snaps.Consumers(ctx)
+}
+
 // DeleteConsumer gives up what PutConsumer asked for.
 func (t *Table) DeleteConsumer(ctx context.Context, name string) error {
 	return t.snaps.DeleteConsumer(ctx, name)

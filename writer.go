@@ -260,7 +260,7 @@ func (w *Writer) Commit(ctx context.Context) (CommitResult, error) {
 	if err != nil {
 		return CommitResult{}, err
 	}
-	res, err := w.t.Commit(ctx, CommitID{User: w.o.User, Number: w.number}, p)
+	res, err := w.t.commit(ctx, CommitID{User: w.o.User, Number: w.number}, true, nil, []*Prepared{p})
 	if errors.Is(err, ErrUnknownOutcome) {
 		res, err = w.t.Commit(ctx, CommitID{User: w.o.User, Number: w.number}, p)
 	}

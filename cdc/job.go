@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,12 +71,14 @@ type runner struct {
 	dead *os.File
 	// back is where tables go back to that are set aside.
 	back map[string]tarn.TableState
+	// undecided are tables of which nobody can tell whether their last step was committed.
+	undecided map[string]tarn.TableState
 }
 
 // Run runs a job until its source ends, Stop is closed or the context ends. It goes on from the job's
 // newest checkpoint. Tables that fail are in the Summary; the error is about the job as a whole.
 func Run(ctx context.Context, cfg *Config, o RunOptions) (sum *Summary, err error) {
-	r := &runner{cfg: cfg, o: o, back: map[string]tarn.TableState{}, at: -1}
+	r := &runner{cfg: cfg, o: o, back: map[string]tarn.TableState{}, undecided: map[string]tarn.TableState{}, at: -1}
 	if r.o.Clock == nil {
 		r.o.Clock = time.Now //nolint:forbidigo // the default
 	}
@@ -123,7 +126,7 @@ func (r *runner) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wo.BadRow, wo.Clock = r.badRow, r.o.Clock
+	wo.BadRow, wo.Clock, wo.Pin = r.badRow, r.o.Clock, r.job.User()
 	if r.w, err = NewWriter(r.cat, wo); err != nil {
 		return err
 	}
@@ -193,6 +196,9 @@ func (r *runner) run(ctx context.Context) error {
 				}
 			}
 			r.p.EventMillis = max(r.p.EventMillis, evs[i].Millis)
+		}
+		if left := r.w.Skipping(); end && len(left) > 0 {
+			return fmt.Errorf("the source ended before the place up to which %s has its changes: it is not the one that the job read before; give it the old one, or reset the job", strings.Join(left, ", "))
 		}
 		stop := end || r.stopped() || r.o.Once && len(evs) == 0
 		if now := r.o.Clock(); stop || !now.Before(next) || r.w.Buffered() >= r.cfg.Checkpoint.Rows {
@@ -269,7 +275,7 @@ func (r *runner) checkpoint(ctx context.Context) error {
 		return err
 	}
 	for _, p := range parts {
-		if p.Failed == nil {
+		if p.Failed == nil && p.ahead == nil {
 			r.back[p.Table] = tarn.TableState{Table: p.Table, Position: ck.Position, At: ck.Number}
 		}
 	}
@@ -297,11 +303,14 @@ func anyPrepared(parts []TablePrepared) bool {
 
 // state is a table's part of a checkpoint.
 func (r *runner) state(p *TablePrepared) (tarn.TableState, error) {
-	st, ok := r.back[p.Table]
-	if !ok {
-		st = tarn.TableState{Table: p.Table, At: -1}
+	if st, ok := r.undecided[p.Table]; ok {
+		return st, nil
 	}
-	st.Status, st.Reason, st.Prepared, st.Base = "", "", nil, 0
+	st, ok := r.back[p.Table]
+	if !ok { // it had no changes before the newest checkpoint that it does not hold
+		st = tarn.TableState{Table: p.Table, Position: encodePosition(r.done), At: r.at}
+	}
+	st.Ahead = encodePosition(p.ahead)
 	if p.Failed != nil {
 		st.Status, st.Reason = tarn.TableFailed, p.Failed.Error()
 		return st, nil

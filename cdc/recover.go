@@ -22,11 +22,30 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 	r.last, r.done, r.at = here, here, ck.Number
 	oldest, oldestAt := here, ck.Number
 	behind := map[string][]byte{}
+	ahead := map[string]bool{}
 	for i := range ck.Tables {
 		st := &ck.Tables[i]
+		if st.Status == tarn.TableUndecided { // and stays so: only who looks at the table can tell
+			r.setUndecided(st, errors.New(st.Reason))
+			continue
+		}
 		ok, err := r.again(ctx, ck.Number, st)
+		if errors.Is(err, tarn.ErrUndecided) {
+			r.setUndecided(st, err)
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", st.Table, err)
+		}
+		if ok && st.Ahead != nil {
+			pos, err := decodePosition(st.Ahead)
+			if err != nil {
+				return nil, err
+			}
+			r.back[st.Table] = tarn.TableState{Table: st.Table, Position: st.Position, At: st.At}
+			r.w.SkipUntil(st.Table, pos)
+			ahead[st.Table] = true
+			continue
 		}
 		if ok {
 			r.back[st.Table] = tarn.TableState{Table: st.Table, Position: ck.Position, At: ck.Number}
@@ -53,11 +72,23 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 		if !back {
 			pos = here
 		}
+		if _, aside := r.undecided[name]; aside || ahead[name] {
+			continue
+		}
 		if r.back[name].At != oldestAt && pos != nil {
 			r.w.SkipUntil(name, pos)
 		}
 	}
 	return oldest, nil
+}
+
+// setUndecided sets a table aside with what was prepared for it.
+func (r *runner) setUndecided(st *tarn.TableState, err error) {
+	r.o.Log.Warn("table is set aside", "table", st.Table, "err", err)
+	un := *st
+	un.Status, un.Reason = tarn.TableUndecided, err.Error()
+	r.undecided[st.Table] = un
+	r.w.SetAside(st.Table, err)
 }
 
 // again commits a table's part once more; false if the table has to go back.
@@ -82,7 +113,7 @@ func (r *runner) again(ctx context.Context, number int64, st *tarn.TableState) (
 	id := tarn.CommitID{User: r.job.User(), Number: number}
 	done, err := t.WasCommitted(ctx, id, p)
 	if errors.Is(err, tarn.ErrUndecided) {
-		return r.undecided(ctx, t, p, err)
+		return r.decide(ctx, t, p, err)
 	}
 	if err != nil {
 		return false, err
@@ -113,9 +144,9 @@ func (r *runner) again(ctx context.Context, number int64, st *tarn.TableState) (
 	return true, nil
 }
 
-// undecided: the snapshots that would tell have expired. A prepared file that lives in the newest
+// decide: the snapshots that would tell have expired. A prepared file that lives in the newest
 // snapshot means that it was committed; otherwise nobody knows, and nothing is guessed.
-func (r *runner) undecided(ctx context.Context, t *tarn.Table, p *tarn.Prepared, cause error) (bool, error) {
+func (r *runner) decide(ctx context.Context, t *tarn.Table, p *tarn.Prepared, cause error) (bool, error) {
 	live, err := t.HoldsAny(ctx, p)
 	if err != nil {
 		return false, err

@@ -1,7 +1,6 @@
 package cdc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,8 @@ type target struct {
 	bad   int
 
 	plans     map[*decode.Shape]*shapePlan
-	skip      []byte           // position up to which the table has everything
+	skip      []byte           // position up to which the table has everything, nil: no more than what is applied
+	pinned    bool             // its snapshots do not expire before they are looked at
 	earlier   []*tarn.Prepared // of writers with older schemas
 	failed    error
 	pending   int64 // rows since the last prepare
@@ -41,19 +41,6 @@ type target struct {
 // shapePlan says where the columns of a shape go.
 type shapePlan struct {
 	from []int // by lake column: column of the shape, -1: none
-}
-
-// skips passes over events that the table has already.
-func (t *target) skips(ev *decode.Event) bool {
-	if t.skip == nil {
-		return false
-	}
-	if ev.Position != nil {
-		if b, err := ev.Position.MarshalBinary(); err == nil && bytes.Equal(b, t.skip) {
-			t.skip = nil
-		}
-	}
-	return true
 }
 
 // setAside ends the table's part. What was not prepared is dropped.
@@ -257,8 +244,38 @@ func (t *target) use(ctx context.Context, tab *tarn.Table) error {
 	if err != nil {
 		return err
 	}
+	if err := t.pin(ctx, tab); err != nil {
+		return errors.Join(err, w.Close())
+	}
 	t.t, t.writer, t.fields, t.keyed = tab, w, fields, tab.HasPrimaryKey()
 	t.b = array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(fields))
 	t.plans = map[*decode.Shape]*shapePlan{}
+	return nil
+}
+
+// pin keeps the snapshots from here on, before anything is prepared: a restart has to see whether what was
+// prepared was committed. Checkpoints move the place.
+func (t *target) pin(ctx context.Context, tab *tarn.Table) error {
+	if t.w.o.Pin == "" || t.pinned {
+		return nil
+	}
+	have, err := tab.Consumers(ctx)
+	if err != nil {
+		return err
+	}
+	if _, ok := have[t.w.o.Pin]; !ok {
+		s, err := tab.LatestSnapshot(ctx)
+		if err != nil {
+			return err
+		}
+		next := int64(1)
+		if s != nil {
+			next = s.ID + 1
+		}
+		if err := tab.PutConsumer(ctx, t.w.o.Pin, next); err != nil {
+			return err
+		}
+	}
+	t.pinned = true
 	return nil
 }

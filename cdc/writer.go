@@ -6,6 +6,7 @@
 package cdc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ import (
 type WriterOptions struct {
 	// User is the commit user of all tables.
 	User string
+	// Pin names a consumer in each table that keeps the snapshots from expiry by which Table.WasCommitted
+	// tells what was committed; it begins before the first rows, and whoever commits moves it on. "" is none.
+	Pin string
 	// Route gives the lake's table (db.name) for a source table; false leaves its changes out. Several
 	// source tables may go to one. Nil: the same database and name.
 	Route func(decode.TableID) (table string, ok bool)
@@ -56,6 +60,7 @@ type Writer struct {
 	routes   map[decode.TableID]string // "" is left out
 	targets  map[string]*target
 	order    []string
+	skipping []*target // those that pass over what they have
 	rows     int64
 }
 
@@ -104,18 +109,26 @@ func (w *Writer) target(id decode.TableID) (*target, error) {
 	if name == "" {
 		return nil, nil
 	}
+	return w.named(name), nil
+}
+
+// named is the target of a lake's table.
+func (w *Writer) named(name string) *target {
 	t := w.targets[name]
 	if t == nil {
 		t = &target{w: w, name: name}
 		w.targets[name] = t
 		w.order = append(w.order, name)
 	}
-	return t, nil
+	return t
 }
 
 // Apply takes one event. Errors of a table set it aside and are not returned; those returned concern
 // the whole Writer (the storage is out of reach, the context ended).
 func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
+	if len(w.skipping) > 0 {
+		defer w.passed(ev)
+	}
 	if ev.Kind == decode.Bad {
 		return w.bad(ev)
 	}
@@ -123,7 +136,7 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 		return nil
 	}
 	t, err := w.target(ev.Table)
-	if err != nil || t == nil || t.skips(ev) || t.failed != nil {
+	if err != nil || t == nil || t.skip != nil || t.failed != nil {
 		return err
 	}
 	if ev.Kind == decode.DDL {
@@ -149,7 +162,7 @@ func (w *Writer) bad(ev *decode.Event) error {
 	name := ""
 	if t, err := w.target(ev.Table); err == nil && t != nil && ev.Table.Name != "" {
 		name = t.name
-		if t.failed != nil {
+		if t.failed != nil || t.skip != nil {
 			return nil
 		}
 	}
@@ -167,6 +180,7 @@ type TablePrepared struct {
 	Table    string
 	Prepared *tarn.Prepared // nil: nothing since the last time
 	Failed   error          // why the table is set aside
+	ahead    []byte         // position up to which it has everything, if that is ahead of the others
 	t        *target
 }
 
@@ -175,7 +189,7 @@ func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
 	var out []TablePrepared
 	for _, name := range w.order {
 		t := w.targets[name]
-		p := TablePrepared{Table: name, t: t}
+		p := TablePrepared{Table: name, t: t, ahead: t.skip}
 		if t.failed == nil {
 			prep, err := t.prepare(ctx)
 			if err != nil && ctx.Err() != nil {
@@ -210,21 +224,43 @@ func (w *Writer) Commit(ctx context.Context, number int64, p *TablePrepared) (ta
 
 // SetAside takes a table out: its changes are left out from here on.
 func (w *Writer) SetAside(table string, err error) {
-	if t := w.targets[table]; t != nil {
-		t.setAside(err)
-	}
+	w.named(table).setAside(err)
 }
 
 // SkipUntil lets a table pass over all events up to and including the one at a position: it has them
-// already.
+// already. That event may be one of another table.
 func (w *Writer) SkipUntil(table string, position []byte) {
-	t := w.targets[table]
-	if t == nil {
-		t = &target{w: w, name: table}
-		w.targets[table] = t
-		w.order = append(w.order, table)
+	t := w.named(table)
+	if t.skip == nil {
+		w.skipping = append(w.skipping, t)
 	}
 	t.skip = position
+}
+
+// passed ends the skipping of tables for which an event was the last that they have.
+func (w *Writer) passed(ev *decode.Event) {
+	if ev.Position == nil {
+		return
+	}
+	at, err := ev.Position.MarshalBinary()
+	if err != nil {
+		return
+	}
+	w.skipping = slices.DeleteFunc(w.skipping, func(t *target) bool {
+		if bytes.Equal(t.skip, at) {
+			t.skip = nil
+		}
+		return t.skip == nil
+	})
+}
+
+// Skipping lists the tables whose position of SkipUntil has not come yet.
+func (w *Writer) Skipping() []string {
+	var out []string
+	for _, t := range w.skipping {
+		out = append(out, t.name)
+	}
+	return out
 }
 
 // Failed gives the tables that are set aside, with the reasons.

@@ -225,11 +225,12 @@ func (c *Committer) files(ctx context.Context, want map[string]bool) (*live, err
 	return l, nil
 }
 
-// done looks for a commit of an identity after a snapshot. The base has to be fresh.
+// done looks for a commit of an identity after a snapshot, among all if that is negative. The base has
+// to be fresh.
 func (c *Committer) done(ctx context.Context, m mark, after int64) (*snapshot.Snapshot, error) {
 	latest := c.b.id()
 	from := after + 1
-	if after <= 0 {
+	if after < 0 {
 		first, err := c.c.Snapshots.EarliestID(ctx)
 		if err != nil {
 			return nil, err
@@ -241,7 +242,7 @@ func (c *Committer) done(ctx context.Context, m mark, after int64) (*snapshot.Sn
 		if !ok {
 			s, _, err := c.readSnapshot(ctx, id)
 			if errors.Is(err, fs.ErrNotExist) {
-				if after > 0 {
+				if after >= 0 {
 					return nil, errHole
 				}
 				continue

@@ -280,6 +280,30 @@ func TestUndecided(t *testing.T) {
 	e.wantFiles(ctx, "f0@0 f1@0 f2@0 f3@0")
 }
 
+// TestExpiredSinceNothing: what was prepared upon an empty table may have been committed in a snapshot that
+// has expired, compacted and gone: that is as doubtful as any other hole. Who surely never tried goes on.
+func TestExpiredSinceNothing(t *testing.T) {
+	ctx := t.Context()
+	e := memEnv(t)
+	c := e.committer()
+	a := e.add("a", 1, 2)
+	mustCommit(t, c, id("u", 1), Options{}, a)
+	mustCommit(t, c, id("v", 1), Options{}, compaction(t, a.Added, dataFile(t, "b", 5, 1, 2)))
+	if err := e.c.Snapshots.Delete(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.committer().Commit(ctx, id("u", 1), []manifest.Delta{a}, Options{})
+	if !errors.Is(err, ErrUndecided) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := e.committer().Lookup(ctx, "u", 1, snapshot.Append, 0); !errors.Is(err, ErrUndecided) {
+		t.Errorf("lookup: %v", err)
+	}
+	e.wantFiles(ctx, "b@5")
+	mustCommit(t, e.committer(), id("w", 1), Options{Fresh: true}, e.add("c", 3, 4))
+	e.wantFiles(ctx, "b@5 c@0")
+}
+
 func TestLookup(t *testing.T) {
 	ctx := t.Context()
 	e := memEnv(t)
@@ -295,6 +319,7 @@ func TestLookup(t *testing.T) {
 		base, want int64
 	}{
 		{"u", 2, snapshot.Append, 0, 3},
+		{"u", 2, snapshot.Append, -1, 3},
 		{"u", 2, snapshot.Append, 2, 3},
 		{"u", 2, snapshot.Append, 3, 0},
 		{"u", 2, snapshot.Compact, 0, 0},

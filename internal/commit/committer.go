@@ -108,9 +108,13 @@ type ID struct {
 
 // Options of one commit.
 type Options struct {
-	// Base is the newest snapshot at the time when the commit cannot have been done yet: those after it
-	// are looked through for a commit of the same identity. Zero means all that there are.
+	// Base is the newest snapshot at the time when the commit cannot have been done yet, zero if there was
+	// none: those after it are looked through for a commit of the same identity, and if one of them has
+	// expired, nobody can tell. Negative: it is not known, and all that there are have to do.
 	Base int64
+	// Fresh says that nobody has tried a commit of this identity before: snapshots that have expired are no
+	// reason for doubt.
+	Fresh bool
 	// AllowEmpty makes a snapshot even if there is nothing to commit.
 	AllowEmpty bool
 	// CheckAppend checks files to add for conflicts as well, which compactions and commits that remove
@@ -175,7 +179,7 @@ func (c *Committer) Version(ctx context.Context) (manifest.Version, error) {
 	return c.b.v, err
 }
 
-// Lookup finds the snapshot of a commit among those after base (zero: all that there are), nil if it was
+// Lookup finds the snapshot of a commit among those after base (negative: all that there are), nil if it was
 // not done. The error is ErrUndecided if a snapshot that could tell has expired.
 func (c *Committer) Lookup(ctx context.Context, user string, number int64, kind snapshot.CommitKind, base int64) (*snapshot.Snapshot, error) {
 	c.mu.Lock()
@@ -221,7 +225,7 @@ func (c *Committer) Commit(ctx context.Context, id ID, deltas []manifest.Delta, 
 		if removes(&app) {
 			app.kind, app.check = snapshot.Overwrite, true
 		}
-		s, err := c.run(ctx, id, o.Base, synced, &r, func(*base) (changes, error) { return app, nil }, app.kind)
+		s, err := c.run(ctx, id, o, synced, &r, func(*base) (changes, error) { return app, nil }, app.kind)
 		if err != nil {
 			return r, err
 		}
@@ -229,7 +233,7 @@ func (c *Committer) Commit(ctx context.Context, id ID, deltas []manifest.Delta, 
 	}
 	if len(comp.files)+len(comp.changelog)+len(comp.index) > 0 {
 		comp.kind, comp.check = snapshot.Compact, true
-		s, err := c.run(ctx, id, o.Base, synced, &r, func(*base) (changes, error) { return comp, nil }, comp.kind)
+		s, err := c.run(ctx, id, o, synced, &r, func(*base) (changes, error) { return comp, nil }, comp.kind)
 		if err != nil {
 			return r, err
 		}

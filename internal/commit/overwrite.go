@@ -72,14 +72,14 @@ func (c *Committer) CommitOverwrite(ctx context.Context, id ID, w Overwrite, del
 	synced := &syncer{paths: paths(deltas)}
 	if !w.Dynamic || len(app.files) > 0 {
 		plan := func(*base) (changes, error) { return c.replace(ctx, &w, match, &app) }
-		if r.Append, err = c.run(ctx, id, o.Base, synced, &r, plan, snapshot.Overwrite); err != nil {
+		if r.Append, err = c.run(ctx, id, o, synced, &r, plan, snapshot.Overwrite); err != nil {
 			return r, err
 		}
 	}
 	if len(comp.files)+len(comp.index) > 0 {
 		comp.kind, comp.check, comp.changelog = snapshot.Compact, true, nil
 		plan := func(*base) (changes, error) { return comp, nil }
-		if r.Compact, err = c.run(ctx, id, o.Base, synced, &r, plan, snapshot.Compact); err != nil {
+		if r.Compact, err = c.run(ctx, id, o, synced, &r, plan, snapshot.Compact); err != nil {
 			return r, err
 		}
 	}

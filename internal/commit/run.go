@@ -44,13 +44,13 @@ func (c *Committer) discard(ctx context.Context, names ...string) {
 }
 
 // run makes one snapshot, with as many attempts as it takes.
-func (c *Committer) run(ctx context.Context, id ID, after int64, sy *syncer, r *Result,
+func (c *Committer) run(ctx context.Context, id ID, o Options, sy *syncer, r *Result,
 	plan func(*base) (changes, error), kind snapshot.CommitKind,
 ) (*snapshot.Snapshot, error) {
 	start := c.c.Clock()
 	a := &attempt{}
 	for n := 0; ; n++ {
-		s, err := c.once(ctx, id, after, sy, r, plan, kind, a)
+		s, err := c.once(ctx, id, o, sy, r, plan, kind, a)
 		if err == nil {
 			return s, nil
 		}
@@ -85,15 +85,18 @@ func (c *Committer) run(ctx context.Context, id ID, after int64, sy *syncer, r *
 var errLost = errors.New("another writer was faster")
 
 // once makes one attempt.
-func (c *Committer) once(ctx context.Context, id ID, after int64, sy *syncer, r *Result,
+func (c *Committer) once(ctx context.Context, id ID, o Options, sy *syncer, r *Result,
 	plan func(*base) (changes, error), kind snapshot.CommitKind, a *attempt,
 ) (*snapshot.Snapshot, error) {
 	if err := c.refresh(ctx); err != nil {
 		return nil, err
 	}
-	done, err := c.done(ctx, mark{id.User, id.Number, kind}, after)
-	if errors.Is(err, errHole) {
-		done, err = c.decide(ctx, plan, after)
+	done, err := c.done(ctx, mark{id.User, id.Number, kind}, o.Base)
+	switch {
+	case errors.Is(err, errHole) && o.Fresh:
+		done, err = nil, nil
+	case errors.Is(err, errHole):
+		done, err = c.decide(ctx, plan, o.Base)
 	}
 	if err != nil {
 		return nil, err

@@ -58,6 +58,9 @@ type Fault struct {
 	inner FS
 	// CopyRename makes half a Rename behave as on an object store. Set it before use.
 	CopyRename bool
+	// OnCrash is told, after the call, when the process "dies", and at every call from then on; nil is nobody.
+	// Set it before use.
+	OnCrash func()
 
 	mu      sync.Mutex
 	decide  func(Call) Fate
@@ -145,6 +148,7 @@ func (f *Fault) enter(op, path string, mutates bool) (Fate, error) {
 // run does a mutating call with its fate; half may be nil, which is nothing.
 func (f *Fault) run(op, path string, whole, half func() error) error {
 	fate, injected := f.enter(op, path, true)
+	defer f.tell(injected)
 	switch fate {
 	case Pass:
 		return whole()
@@ -166,7 +170,14 @@ func (f *Fault) run(op, path string, whole, half func() error) error {
 // read counts a reading call; any fate but Pass is an error.
 func (f *Fault) read(op, path string) error {
 	_, err := f.enter(op, path, false)
+	f.tell(err)
 	return err
+}
+
+func (f *Fault) tell(err error) {
+	if f.OnCrash != nil && errors.Is(err, ErrCrashed) {
+		f.OnCrash()
+	}
 }
 
 // Open implements FS.

@@ -46,8 +46,11 @@ type TableState struct {
 	// table goes back to if Prepared cannot be committed, or if it was set aside.
 	Position json.RawMessage `json:"position,omitempty"`
 	At       int64           `json:"at"`
-	Status   Status          `json:"status,omitempty"`
-	Reason   string          `json:"reason,omitempty"`
+	// Ahead is a position behind that of the checkpoint, up to which the table has everything already: the job
+	// reads again what another table lacks.
+	Ahead  json.RawMessage `json:"ahead,omitempty"`
+	Status Status          `json:"status,omitempty"`
+	Reason string          `json:"reason,omitempty"`
 }
 
 func (j *Job) checkpointPath(n int64) string {

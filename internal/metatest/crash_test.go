@@ -20,6 +20,7 @@ import (
 // in flight, as a checkpoint would have it.
 type life struct {
 	t     *testing.T
+	ctx   context.Context // nil: that of the test
 	keyed bool
 	tab   *tarn.Table
 	// prepared and step are what the job noted last.
@@ -27,12 +28,19 @@ type life struct {
 	noted    int
 }
 
+func (l *life) context() context.Context {
+	if l.ctx != nil {
+		return l.ctx
+	}
+	return l.t.Context()
+}
+
 func (l *life) open(uri string) error {
-	cat, err := tarn.Open(l.t.Context(), uri, nil)
+	cat, err := tarn.Open(l.context(), uri, nil)
 	if err != nil {
 		return err
 	}
-	l.tab, err = cat.Table(l.t.Context(), "d.t")
+	l.tab, err = cat.Table(l.context(), "d.t")
 	return err
 }
 
@@ -44,11 +52,11 @@ var (
 )
 
 func (l *life) create(uri string) error {
-	cat, err := tarn.Open(l.t.Context(), uri, nil)
+	cat, err := tarn.Open(l.context(), uri, nil)
 	if err != nil {
 		return err
 	}
-	if err := cat.CreateDatabase(l.t.Context(), "d", nil); err != nil {
+	if err := cat.CreateDatabase(l.context(), "d", nil); err != nil {
 		return err
 	}
 	def := tarn.TableDef{Fields: fieldsOf(crashCols), PartitionKeys: []string{"p"}, Options: map[string]string{
@@ -59,7 +67,7 @@ func (l *life) create(uri string) error {
 		def.PrimaryKeys = []string{"p", "k"}
 		def.Options["bucket"] = "1"
 	}
-	l.tab, err = cat.CreateTable(l.t.Context(), "d.t", def)
+	l.tab, err = cat.CreateTable(l.context(), "d.t", def)
 	return err
 }
 
@@ -82,7 +90,7 @@ func (l *life) rowsOf(step int, cols []column) tarn.Batch {
 // write writes the rows of a step and commits them under its number, once: what was noted before a
 // crash is committed if that was not done and its files are whole.
 func (l *life) write(step int, cols []column) error {
-	ctx, id := l.t.Context(), tarn.CommitID{User: "job", Number: int64(step)}
+	ctx, id := l.context(), tarn.CommitID{User: "job", Number: int64(step)}
 	if l.noted == step {
 		p, err := tarn.UnmarshalPrepared(l.prepared)
 		if err != nil {
@@ -130,7 +138,7 @@ func (l *life) commit(ctx context.Context, w *tarn.Writer, step int, cols []colu
 
 // steps is the history. A step that is run again after it was done changes nothing.
 func (l *life) steps() []func(step int) error {
-	ctx := l.t.Context()
+	ctx := l.context()
 	write := func(cols []column) func(int) error {
 		return func(step int) error { return l.write(step, cols) }
 	}
@@ -179,7 +187,7 @@ func (l *life) steps() []func(step int) error {
 // rows reads the table, with its newest columns.
 func (l *life) rows() []string {
 	l.t.Helper()
-	tab, err := l.tab.Refresh(l.t.Context())
+	tab, err := l.tab.Refresh(l.context())
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -192,7 +200,7 @@ func (l *life) rows() []string {
 
 func (l *life) clean(what string) {
 	l.t.Helper()
-	r, err := l.tab.Check(l.t.Context())
+	r, err := l.tab.Check(l.context())
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -206,12 +214,12 @@ func (l *life) orphans(what string, keep ...*tarn.Prepared) {
 	l.t.Helper()
 	before := l.rows()
 	// Snapshots that an expiry has hidden and not removed are in the way of orphans until it is ended.
-	if _, err := l.tab.ExpireSnapshots(l.t.Context(), tarn.ExpireOptions{RetainMin: 100}); err != nil {
+	if _, err := l.tab.ExpireSnapshots(l.context(), tarn.ExpireOptions{RetainMin: 100}); err != nil {
 		l.t.Fatalf("%s: %v", what, err)
 	}
 	late := time.Now().Add(time.Hour)
 	for _, want := range []bool{true, false} {
-		gone, err := l.tab.Orphans(l.t.Context(), late, false, keep...)
+		gone, err := l.tab.Orphans(l.context(), late, false, keep...)
 		if err != nil {
 			l.t.Fatalf("%s: %v", what, err)
 		}
@@ -309,18 +317,23 @@ func crashAt(t *testing.T, keyed bool, k int, fate fileio.Fate, after [][]string
 	if err := l.create(uri); err != nil {
 		t.Fatal(err)
 	}
+	var cancel context.CancelFunc
+	l.ctx, cancel = context.WithCancel(t.Context())
 	fault.Reset()
+	fault.OnCrash = cancel // who is dead waits for nothing
 	fault.Decide(stopAt(k, fate))
 	acked := 0
 	for i, step := range l.steps() {
 		if err := step(i + 1); err != nil {
-			if !errors.Is(err, fileio.ErrCrashed) {
+			if !fault.Crashed() {
 				t.Fatalf("%v at call %d: step %d: %v", fate, k, i+1, err)
 			}
 			break
 		}
 		acked++
 	}
+	cancel()
+	l.ctx = nil
 	if !fault.Crashed() {
 		return false
 	}
