@@ -3,6 +3,7 @@ package types
 import (
 	"encoding/hex"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -97,6 +98,12 @@ func AppendFloat(b []byte, f float64, bits int) []byte {
 	}
 	var buf [32]byte
 	s := strconv.AppendFloat(buf[:0], f, 'e', -1, bits) // -1.5e+10, 1e-05
+	if two := strconv.AppendFloat(nil, f, 'e', 1, bits); !slices.Contains(s, '.') {
+		// Java gives two digits, those next to the number: 4.9E-324 though 5E-324 would do.
+		if v, err := strconv.ParseFloat(string(two), bits); err == nil && v == f {
+			s = two
+		}
+	}
 	e := 0
 	for s[e] != 'e' {
 		e++

@@ -3,7 +3,7 @@
 // One row is one object, members in column order. Values by type:
 //
 //	BOOLEAN, integers      true, false, a number
-//	FLOAT, DOUBLE          the shortest number that reads back as the same; "NaN", "Infinity", "-Infinity"; -0.0 is kept
+//	FLOAT, DOUBLE          the shortest number that reads back as the same, as Java prints it: 1.0, 1.0E7; "NaN", "Infinity", "-Infinity"; -0.0 is kept
 //	DECIMAL                a string with all digits of the scale
 //	CHAR, VARCHAR          a string
 //	BINARY, VARBINARY      a string of lower-case hexadecimal digits
@@ -176,25 +176,11 @@ func appendMap(dst []byte, x *array.Map, i int, t types.Type) []byte {
 }
 
 func appendFloat(dst []byte, v float64, bits int) []byte {
-	switch {
-	case math.IsNaN(v):
-		return append(dst, `"NaN"`...)
-	case math.IsInf(v, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(v, -1):
-		return append(dst, `"-Infinity"`...)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		dst = append(dst, '"')
+		return append(types.AppendFloat(dst, v, bits), '"')
 	}
-	format := byte('f')
-	if abs := math.Abs(v); abs != 0 && (abs < 1e-3 || abs >= 1e7) {
-		format = 'e'
-	}
-	from := len(dst)
-	dst = strconv.AppendFloat(dst, v, format, -1, bits)
-	// A number with a fraction cannot be taken for an integer.
-	if !bytes.ContainsAny(dst[from:], ".e") {
-		dst = append(dst, ".0"...)
-	}
-	return dst
+	return types.AppendFloat(dst, v, bits)
 }
 
 func appendHex(dst, v []byte) []byte {
