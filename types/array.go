@@ -10,8 +10,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 )
 
-// DatumAt takes one value of an atomic type out of an array of ArrowType(t), or of a dictionary of
-// such values. Strings and bytes are copied. It is nil for NULL and for arrays of any other type.
+// DatumAt takes one value of an atomic type out of an array of ArrowType(t), of any other Arrow type for
+// which FromArrow gives t, or of a dictionary of such values. Strings and bytes are copied. It is nil for
+// NULL and for arrays of other types.
 func DatumAt(arr arrow.Array, i int, t Type) Datum {
 	if arr.IsNull(i) {
 		return nil
@@ -48,11 +49,14 @@ func DatumAt(arr arrow.Array, i int, t Type) Datum {
 	case *array.Date32:
 		return int64(a.Value(i))
 	case *array.Time32:
+		if a.DataType().(*arrow.Time32Type).Unit == arrow.Second {
+			return int64(a.Value(i)) * 1000
+		}
 		return int64(a.Value(i))
 	case *array.Timestamp:
 		return InstantOf(int64(a.Value(i)), a.DataType().(*arrow.TimestampType).Unit)
 	}
-	return nil
+	return anyDatum(arr, i)
 }
 
 // AppendDatum appends one value of an atomic type to a builder of ArrowType(t). It is an error if

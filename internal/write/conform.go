@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/batch"
-	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -24,13 +23,6 @@ type Conformer struct {
 
 	last *arrow.Schema // of the last batch
 	from []source      // for last
-}
-
-// source is where a column comes from.
-type source struct {
-	col  int // -1: the batch has none
-	have types.Type
-	same bool
 }
 
 // NewConformer makes a Conformer. rowKind is the option rowkind.field, "" for none.
@@ -56,8 +48,16 @@ func NewConformer(table string, fields []types.Field, rowKind string) (*Conforme
 
 // Conform gives a batch in the table's columns. Nothing is copied where the batch fits as it is.
 func (c *Conformer) Conform(b batch.Batch) (batch.Batch, error) {
+	if b.RecordBatch == nil {
+		return b, fmt.Errorf("write: %s: batch has no record batch (nil)", c.table)
+	}
 	if b.Kinds != nil && int64(len(b.Kinds)) != b.NumRows() {
 		return b, fmt.Errorf("write: %s: batch has %d rows and %d row kinds", c.table, b.NumRows(), len(b.Kinds))
+	}
+	for i, k := range b.Kinds {
+		if k > types.Delete {
+			return b, fmt.Errorf("write: %s: row %d of the batch has the unknown row kind %d", c.table, i, k)
+		}
 	}
 	if b.Schema() != c.last {
 		if err := c.match(b.Schema()); err != nil {
@@ -114,14 +114,9 @@ func (c *Conformer) match(s *arrow.Schema) error {
 		if from[i].col < 0 {
 			continue
 		}
-		have, err := types.FromArrow(s.Field(from[i].col).Type)
-		if err != nil {
+		var err error
+		if from[i], err = sourceOf(from[i].col, s.Field(from[i].col).Type, f.Type); err != nil {
 			return fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
-		}
-		from[i].have = have
-		from[i].same = arrow.TypeEqual(s.Field(from[i].col).Type, c.schema.Field(i).Type)
-		if !from[i].same && !cast.CanCast(have, f.Type, false) {
-			return fmt.Errorf("write: %s: column %s is %s in the batch, %s in the table: cast it first", c.table, f.Name, have, f.Type)
 		}
 	}
 	for _, g := range s.Fields() {
@@ -142,13 +137,12 @@ func (c *Conformer) column(b batch.Batch, i int) (arrow.Array, error) {
 		}
 		return c.fill(array.MakeArrayOfNull(memory.DefaultAllocator, c.schema.Field(i).Type, n), f, c.deflt[i])
 	}
-	a := b.Column(from.col)
-	if !from.same {
-		to := f.Type
-		var err error
-		if a, err = cast.Cast(a, from.have, to); err != nil {
-			return nil, fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
-		}
+	a, err := from.adopt(b.Column(from.col), f.Type)
+	if err == nil {
+		err = holds(a, f.Type)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
 	}
 	if c.deflt[i] != nil && a.NullN() > 0 {
 		return c.fill(a, f, c.deflt[i])

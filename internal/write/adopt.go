@@ -1,0 +1,247 @@
+package write
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/cast"
+	"github.com/tarnlake/tarn/types"
+)
+
+// source is where a column comes from.
+type source struct {
+	col  int        // -1: the batch has none
+	null bool       // an array of Arrow's type of nothing but NULL
+	have types.Type // of the array, with the ids of the table's fields in its ROWs
+	same bool       // the array is laid out as the table's
+}
+
+// sourceOf finds out how arrays of an Arrow type become a column of the table.
+func sourceOf(col int, dt arrow.DataType, to types.Type) (source, error) {
+	if dt.ID() == arrow.NULL {
+		return source{col: col, null: true}, nil
+	}
+	if arrow.TypeEqual(dt, types.ArrowType(to)) {
+		return source{col: col, have: to, same: true}, nil
+	}
+	have, err := types.FromArrow(dt)
+	if err != nil {
+		return source{}, err
+	}
+	if have, err = named(have, to); err != nil {
+		return source{}, err
+	}
+	if !cast.CanCast(have, to, false) {
+		return source{}, fmt.Errorf("it is %s in the batch, %s in the table: cast it first", have, to)
+	}
+	return source{col: col, have: have}, nil
+}
+
+// named gives the fields of ROWs the ids of the table's fields of the same names. A MAP to INT meets a
+// MULTISET.
+func named(have, to types.Type) (types.Type, error) {
+	part := func(h, t *types.Type) (*types.Type, error) {
+		p, err := named(*h, *t)
+		return &p, err
+	}
+	var err error
+	switch {
+	case to.Kind == types.Multiset && have.Kind == types.Map && have.Elem.Kind == types.Int:
+		e, err := named(*have.Key, *to.Elem)
+		return types.MultisetType(e), err
+	case have.Kind != to.Kind:
+	case have.Kind == types.Array:
+		have.Elem, err = part(have.Elem, to.Elem)
+	case have.Kind == types.Map:
+		if have.Key, err = part(have.Key, to.Key); err == nil {
+			have.Elem, err = part(have.Elem, to.Elem)
+		}
+	case have.Kind == types.Row:
+		have.Fields = slices.Clone(have.Fields)
+		seen := map[string]bool{}
+		for i := range have.Fields {
+			f := &have.Fields[i]
+			k := slices.IndexFunc(to.Fields, func(t types.Field) bool { return t.Name == f.Name })
+			switch {
+			case k < 0:
+				return have, fmt.Errorf("the batch has a field %q that %s of the table does not have", f.Name, to)
+			case seen[f.Name]:
+				return have, fmt.Errorf("the batch has two fields %q", f.Name)
+			}
+			seen[f.Name] = true
+			f.ID = to.Fields[k].ID
+			if f.Type, err = named(f.Type, to.Fields[k].Type); err != nil {
+				return have, err
+			}
+		}
+	}
+	return have, err
+}
+
+// adopt brings an array into the table's type. A value that it does not hold is an error.
+func (s source) adopt(a arrow.Array, to types.Type) (arrow.Array, error) {
+	if s.null {
+		return array.MakeArrayOfNull(memory.DefaultAllocator, types.ArrowType(to), a.Len()), nil
+	}
+	if s.same {
+		return a, nil
+	}
+	a, err := plain(a, s.have)
+	if err != nil || arrow.TypeEqual(a.DataType(), types.ArrowType(to)) {
+		return a, err
+	}
+	b, err := cast.Cast(a, s.have, to)
+	if err != nil {
+		return nil, err
+	}
+	return b, lost(a, b, s.have, to)
+}
+
+// plain brings an array into the layout that ArrowType(t) has: other units of time, dictionaries, views
+// and large offsets are resolved.
+func plain(a arrow.Array, t types.Type) (arrow.Array, error) {
+	dt := types.ArrowType(t)
+	if arrow.TypeEqual(a.DataType(), dt) {
+		return a, nil
+	}
+	switch x := a.(type) {
+	case *array.Struct:
+		parts := make([]arrow.ArrayData, len(t.Fields))
+		for i, f := range t.Fields {
+			p, err := plain(x.Field(i), f.Type)
+			if err != nil {
+				return nil, fmt.Errorf("field %s: %w", f.Name, err)
+			}
+			parts[i] = p.Data()
+		}
+		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{mask(a)}, parts, a.NullN(), 0)), nil
+	case *array.Map:
+		kv, offsets := elements(x)
+		pairs := kv.(*array.Struct)
+		key, value := t.Key, t.Elem
+		if t.Kind == types.Multiset {
+			count := types.IntType.AsNotNull()
+			key, value = t.Elem, &count
+		}
+		k, err := plain(pairs.Field(0), *key)
+		if err != nil {
+			return nil, fmt.Errorf("key: %w", err)
+		}
+		v, err := plain(pairs.Field(1), *value)
+		if err != nil {
+			return nil, fmt.Errorf("value: %w", err)
+		}
+		mt := dt.(*arrow.MapType)
+		e := array.NewData(mt.Elem(), pairs.Len(), []*memory.Buffer{nil}, []arrow.ArrayData{k.Data(), v.Data()}, 0, 0)
+		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{mask(a), offsets}, []arrow.ArrayData{e}, a.NullN(), 0)), nil
+	case *array.List, *array.LargeList, *array.FixedSizeList:
+		vals, offsets := elements(x.(array.ListLike))
+		vals, err := plain(vals, *t.Elem)
+		if err != nil {
+			return nil, fmt.Errorf("element: %w", err)
+		}
+		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{mask(a), offsets}, []arrow.ArrayData{vals.Data()}, a.NullN(), 0)), nil
+	}
+	if t.IsNested() || t.Kind == types.Variant {
+		return nil, fmt.Errorf("the Arrow type %s cannot be written as %s: use %s", a.DataType(), t, dt)
+	}
+	b := array.NewBuilder(memory.DefaultAllocator, dt)
+	for i := range a.Len() {
+		d := types.DatumAt(a, i, t)
+		if tooFar(a, i) {
+			return nil, fmt.Errorf("row %d: %.60s s is no value of %s", i, a.ValueStr(i), t)
+		}
+		if err := types.AppendDatum(b, t, d); err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	return b.NewArray(), nil
+}
+
+// tooFar finds seconds that have no milliseconds.
+func tooFar(a arrow.Array, i int) bool {
+	x, ok := a.(*array.Timestamp)
+	if !ok || x.IsNull(i) || x.DataType().(*arrow.TimestampType).Unit != arrow.Second {
+		return false
+	}
+	v := int64(x.Value(i))
+	return v > math.MaxInt64/1000 || v < math.MinInt64/1000
+}
+
+// mask is the validity of an array from its first value on, nil if all are valid.
+func mask(a arrow.Array) *memory.Buffer {
+	if a.NullN() == 0 {
+		return nil
+	}
+	b := array.NewBooleanBuilder(memory.DefaultAllocator)
+	for i := range a.Len() {
+		b.Append(a.IsValid(i))
+	}
+	return b.NewBooleanArray().Data().Buffers()[1]
+}
+
+// elements are the values that lists have, with their offsets of 32 bits.
+func elements(l array.ListLike) (arrow.Array, *memory.Buffer) {
+	out := make([]int32, 1, l.Len()+1)
+	first, end := int64(0), int64(0)
+	for i := range l.Len() {
+		start, e := l.ValueOffsets(i)
+		if i == 0 {
+			first = start
+		}
+		end = e
+		out = append(out, int32(e-first))
+	}
+	return array.NewSlice(l.ListValues(), first, end), memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(out))
+}
+
+// lost finds a value that a cast made NULL because the type does not hold it.
+func lost(a, b arrow.Array, from, to types.Type) error {
+	switch x := a.(type) {
+	case *array.Struct:
+		for i, t := range to.Fields {
+			k := slices.IndexFunc(from.Fields, func(f types.Field) bool { return f.ID == t.ID })
+			if k < 0 {
+				continue
+			}
+			if err := lost(x.Field(k), b.(*array.Struct).Field(i), from.Fields[k].Type, t.Type); err != nil {
+				return fmt.Errorf("field %s: %w", t.Name, err)
+			}
+		}
+		return nil
+	case *array.Map:
+		p, _ := elements(x)
+		q, _ := elements(b.(*array.Map))
+		if from.Kind == types.Multiset {
+			return lost(p.(*array.Struct).Field(0), q.(*array.Struct).Field(0), *from.Elem, *to.Elem)
+		}
+		if err := lost(p.(*array.Struct).Field(0), q.(*array.Struct).Field(0), *from.Key, *to.Key); err != nil {
+			return fmt.Errorf("key: %w", err)
+		}
+		if err := lost(p.(*array.Struct).Field(1), q.(*array.Struct).Field(1), *from.Elem, *to.Elem); err != nil {
+			return fmt.Errorf("value: %w", err)
+		}
+		return nil
+	case *array.List:
+		p, _ := elements(x)
+		q, _ := elements(b.(*array.List))
+		if err := lost(p, q, *from.Elem, *to.Elem); err != nil {
+			return fmt.Errorf("element: %w", err)
+		}
+		return nil
+	}
+	if a.NullN() == b.NullN() {
+		return nil
+	}
+	for i := range a.Len() {
+		if b.IsNull(i) && a.IsValid(i) {
+			return fmt.Errorf("row %d: %.60s does not fit into %s", i, a.ValueStr(i), to)
+		}
+	}
+	return nil
+}

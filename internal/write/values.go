@@ -1,0 +1,123 @@
+package write
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/tarnlake/tarn/types"
+)
+
+// limited reports whether arrays of a type's layout can have values that the type does not.
+func limited(t types.Type) bool {
+	switch t.Kind {
+	case types.Char, types.Varchar, types.Time:
+		return true
+	case types.Binary, types.Varbinary:
+		return t.Length < types.MaxLength
+	case types.Array, types.Multiset:
+		return t.Elem.NotNull || limited(*t.Elem)
+	case types.Map:
+		return t.Elem.NotNull || limited(*t.Key) || limited(*t.Elem)
+	case types.Row:
+		return slices.ContainsFunc(t.Fields, func(f types.Field) bool { return f.Type.NotNull || limited(f.Type) })
+	}
+	return false
+}
+
+// holds finds a value that an array of the type's layout has and the type does not: text that is too
+// long or no UTF-8, bytes that are too long, times beyond the day, NULL where a part must not be. The
+// column itself may have NULLs.
+func holds(a arrow.Array, t types.Type) error {
+	if !limited(t) {
+		return nil
+	}
+	switch x := a.(type) {
+	case *array.String:
+		return holdsText(x, t)
+	case *array.Binary:
+		for i := range x.Len() {
+			if x.ValueLen(i) > t.Length && x.IsValid(i) {
+				return fmt.Errorf("row %d: %d bytes are too long for %s", i, x.ValueLen(i), t)
+			}
+		}
+	case *array.Time32:
+		const day = 86_400_000
+		for i := range x.Len() {
+			if v := x.Value(i); (v < 0 || v >= day) && x.IsValid(i) {
+				return fmt.Errorf("row %d: %d ms is no time of the day", i, v)
+			}
+		}
+	case *array.Struct:
+		for i, f := range t.Fields {
+			if err := holdsPart(x.Field(i), f.Type, func(k int) bool { return x.IsValid(k) }); err != nil {
+				return fmt.Errorf("field %s: %w", f.Name, err)
+			}
+		}
+	case *array.Map:
+		kv, _ := elements(x)
+		key, value := t.Key, t.Elem
+		if t.Kind == types.Multiset {
+			count := types.IntType.AsNotNull()
+			key, value = t.Elem, &count
+		}
+		if err := holdsPart(kv.(*array.Struct).Field(0), *key, nil); err != nil {
+			return fmt.Errorf("key: %w", err)
+		}
+		if err := holdsPart(kv.(*array.Struct).Field(1), *value, nil); err != nil {
+			return fmt.Errorf("value: %w", err)
+		}
+	case *array.List:
+		vals, _ := elements(x)
+		if err := holdsPart(vals, *t.Elem, nil); err != nil {
+			return fmt.Errorf("element: %w", err)
+		}
+	}
+	return nil
+}
+
+// holdsPart is holds for a part of another type, which counts where the whole is there.
+func holdsPart(a arrow.Array, t types.Type, there func(int) bool) error {
+	if t.NotNull && a.NullN() > 0 {
+		for i := range a.Len() {
+			if a.IsNull(i) && (there == nil || there(i)) {
+				return fmt.Errorf("it is %s, and value %d is NULL", t, i)
+			}
+		}
+	}
+	return holds(a, t)
+}
+
+// holdsText looks at all text at once: it hardly ever has to be looked at value by value.
+func holdsText(a *array.String, t types.Type) error {
+	n := a.Len()
+	if n == 0 {
+		return nil
+	}
+	offsets, all := a.ValueOffsets(), a.ValueBytes()
+	valid, longest := utf8.Valid(all), int32(0)
+	for i := range n {
+		at := offsets[i] - offsets[0]
+		valid = valid && (int(at) == len(all) || utf8.RuneStart(all[at]))
+		longest = max(longest, offsets[i+1]-offsets[i])
+	}
+	if valid && int(longest) <= t.Length {
+		return nil
+	}
+	for i := range n {
+		if a.IsNull(i) {
+			continue
+		}
+		v := a.Value(i)
+		if !utf8.ValidString(v) {
+			return fmt.Errorf("row %d: %.60q is no UTF-8", i, v)
+		}
+		if len(v) > t.Length && utf8.RuneCountInString(v) > t.Length {
+			return fmt.Errorf("row %d: %.60q is too long for %s", i, v, t)
+		}
+	}
+	return nil
+}
