@@ -2,10 +2,10 @@ package tarn
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,70 +30,6 @@ var (
 	// ErrUndecided: the snapshots that would tell whether this was committed before have expired.
 	ErrUndecided = commit.ErrUndecided
 )
-
-// CommitID is the identity of a commit: the same user and number commit the same once.
-type CommitID struct {
-	User      string
-	Number    int64
-	Watermark *int64            // event time up to which rows are there, milliseconds since 1970
-	Props     map[string]string // kept in the snapshot
-}
-
-// Prepared is what a Writer wrote and has not committed. It can be kept outside of the process
-// (MarshalBinary). Its files belong to whoever holds it: commit or abort it.
-type Prepared struct {
-	deltas []manifest.Delta
-	base   int64
-}
-
-// Base is the newest snapshot when this was prepared: the commit cannot have been done before.
-func (p *Prepared) Base() int64 { return p.base }
-
-// Empty reports whether there is nothing to commit.
-func (p *Prepared) Empty() bool { return len(p.deltas) == 0 }
-
-// Rows is the number of rows that the files written have.
-func (p *Prepared) Rows() int64 {
-	var n int64
-	for i := range p.deltas {
-		for _, f := range p.deltas[i].Added {
-			n += f.Rows
-		}
-	}
-	return n
-}
-
-// Files is the number of files written, those of compactions too.
-func (p *Prepared) Files() int {
-	n := 0
-	for i := range p.deltas {
-		n += len(p.deltas[i].Added) + len(p.deltas[i].CompactAfter)
-	}
-	return n
-}
-
-type preparedFile struct {
-	Version int              `json:"version"`
-	Base    int64            `json:"base"`
-	Deltas  []manifest.Delta `json:"deltas"`
-}
-
-// MarshalBinary gives bytes that UnmarshalPrepared of this and the next release reads.
-func (p *Prepared) MarshalBinary() ([]byte, error) {
-	return json.Marshal(preparedFile{1, p.base, p.deltas})
-}
-
-// UnmarshalPrepared reads what MarshalBinary gave.
-func UnmarshalPrepared(b []byte) (*Prepared, error) {
-	var f preparedFile
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, fmt.Errorf("prepared commit: %w", err)
-	}
-	if f.Version != 1 {
-		return nil, fmt.Errorf("prepared commit has version %d, this release reads 1", f.Version)
-	}
-	return &Prepared{f.Deltas, f.Base}, nil
-}
 
 // CommitResult tells what a commit did.
 type CommitResult struct {
@@ -151,7 +87,8 @@ func (t *Table) committerOf() (*commit.Committer, error) {
 
 // Commit commits what writers have prepared, all of it as one. It may be called again with the same
 // identity after any error and any crash: what was committed is not committed again. After
-// ErrUnknownOutcome call it again; after ErrConflict the files are dropped and the work has to be done again.
+// ErrUnknownOutcome call it again; after ErrConflict abort it, and do the work again. The error wraps
+// ErrInvalid if the user is empty or something was prepared for another table.
 func (t *Table) Commit(ctx context.Context, id CommitID, prepared ...*Prepared) (CommitResult, error) {
 	return t.commit(ctx, id, false, nil, prepared)
 }
@@ -163,9 +100,16 @@ func (t *Table) commit(ctx context.Context, id CommitID, fresh bool, w *commit.O
 	if err != nil {
 		return CommitResult{}, err
 	}
+	if id.User == "" {
+		return CommitResult{}, invalid("commit to table %s: CommitID.User is empty; name who commits", t.id)
+	}
+	prepared = slices.DeleteFunc(slices.Clone(prepared), func(p *Prepared) bool { return p == nil })
 	var deltas []manifest.Delta
 	base := int64(-1)
 	for i, p := range prepared {
+		if p.table != "" && p.table != t.id.String() {
+			return CommitResult{}, invalid("commit to table %s: this was prepared for table %s", t.id, p.table)
+		}
 		deltas = append(deltas, p.deltas...)
 		if i == 0 || p.base < base {
 			base = p.base
@@ -230,8 +174,7 @@ func (t *Table) dropCompaction(ctx context.Context, deltas []manifest.Delta) err
 func (t *Table) Abort(ctx context.Context, prepared ...*Prepared) error {
 	var errs []error
 	for _, p := range prepared {
-		for i := range p.deltas {
-			d := &p.deltas[i]
+		for _, d := range p.parts() {
 			loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
 			old := map[string]bool{}
 			for _, f := range d.CompactBefore {
@@ -256,8 +199,7 @@ func (t *Table) Abort(ctx context.Context, prepared ...*Prepared) error {
 // whole. The error wraps ErrNotExist if one is missing, or was cut because the machine stopped before it
 // was synced.
 func (t *Table) CheckPrepared(ctx context.Context, p *Prepared) error {
-	for i := range p.deltas {
-		d := &p.deltas[i]
+	for _, d := range p.parts() {
 		loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
 		old := map[string]bool{}
 		for _, f := range d.CompactBefore {
@@ -395,19 +337,6 @@ func (t *Table) Truncate(ctx context.Context) (CommitResult, error) {
 // timeNow is the clock of the table.
 func (t *Table) timeNow() time.Time { return t.env.now() }
 
-// JoinPrepared makes one of several parts, to be committed together. They have to be of one table, in
-// the order in which they were written.
-func JoinPrepared(parts ...*Prepared) *Prepared {
-	out := &Prepared{}
-	for i, p := range parts {
-		if i == 0 || p.base < out.base {
-			out.base = p.base
-		}
-		out.deltas = append(out.deltas, p.deltas...)
-	}
-	return out
-}
-
 // WasCommitted reports whether a commit of this identity was done, by the snapshots after the base of
 // what was prepared. The error wraps ErrUndecided if these have expired.
 func (t *Table) WasCommitted(ctx context.Context, id CommitID, p *Prepared) (bool, error) {
@@ -416,10 +345,10 @@ func (t *Table) WasCommitted(ctx context.Context, id CommitID, p *Prepared) (boo
 		return false, err
 	}
 	kind := snapshot.Append
-	if !hasAppend(p.deltas) {
+	if !hasAppend(p.parts()) {
 		kind = snapshot.Compact
 	}
-	s, err := c.Lookup(ctx, id.User, id.Number, kind, p.base)
+	s, err := c.Lookup(ctx, id.User, id.Number, kind, p.Base())
 	if err != nil {
 		return false, fmt.Errorf("table %s: %w", t.id, err)
 	}
@@ -443,8 +372,8 @@ func (t *Table) HoldsAny(ctx context.Context, p *Prepared) (bool, error) {
 		return false, err
 	}
 	names := map[string]bool{}
-	for i := range p.deltas {
-		for _, f := range p.deltas[i].Added {
+	for _, d := range p.parts() {
+		for _, f := range d.Added {
 			names[f.Name] = true
 		}
 	}

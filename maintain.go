@@ -202,8 +202,8 @@ func (t *Table) DeleteTag(ctx context.Context, name string) error {
 func (t *Table) Orphans(ctx context.Context, olderThan time.Time, dryRun bool, keep ...*Prepared) ([]string, error) {
 	names := map[string]bool{}
 	for _, p := range keep {
-		for i := range p.deltas {
-			for _, path := range p.deltas[i].Paths {
+		for _, d := range p.parts() {
+			for _, path := range d.Paths {
 				names[path] = true
 			}
 		}

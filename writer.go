@@ -173,8 +173,7 @@ func (w *Writer) upon(ctx context.Context, loc datafile.Location) ([]*manifest.D
 		return nil, err
 	}
 	for _, p := range w.o.After {
-		for i := range p.deltas {
-			d := &p.deltas[i]
+		for _, d := range p.parts() {
 			if d.Bucket != loc.Bucket || string(d.Partition) != string(loc.Partition) {
 				continue
 			}
@@ -232,7 +231,7 @@ func (w *Writer) Prepare(ctx context.Context) (*Prepared, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", w.t.id, err)
 	}
-	return &Prepared{d, base}, nil
+	return &Prepared{d, base, w.t.id.String()}, nil
 }
 
 // Done tells the Writer that what it prepared was committed: call it after Table.Commit, with its
