@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,24 +17,25 @@ import (
 // procedure is what CALL sys.name runs.
 type procedure struct {
 	doc  string
+	need int      // so many of args have to be given
 	args []string // names, in order; the first is the table
-	run  func(ctx context.Context, t *tarn.Table, args map[string]string) (string, error)
+	run  func(ctx context.Context, s *Session, t *tarn.Table, args map[string]string) (string, error)
 }
 
 // procedures are those supported. A new one is a line here.
 var procedures = map[string]procedure{
-	"compact": {"merge the files of a table", []string{"table", "full"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
-		full := true
-		if v, ok := a["full"]; ok {
-			var err error
-			if full, err = strconv.ParseBool(v); err != nil {
-				return "", fmt.Errorf("%w: full: %q is neither true nor false", tarn.ErrInvalid, v)
-			}
+	"compact": {"merge the files of a table", 1, []string{"table", "full"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
+		full, err := flag(a, "full", true)
+		if err != nil {
+			return "", err
 		}
 		r, err := t.Compact(ctx, tarn.CompactOptions{Full: full})
+		if err == nil && r.SnapshotID == 0 {
+			return "nothing to compact", nil
+		}
 		return fmt.Sprintf("compacted, snapshot %d", r.SnapshotID), err
 	}},
-	"expire_snapshots": {"remove snapshots that need not be kept", []string{"table", "retain_max", "retain_min", "older_than"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+	"expire_snapshots": {"remove snapshots that need not be kept", 1, []string{"table", "retain_max", "retain_min", "older_than"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
 		var o tarn.ExpireOptions
 		for k, to := range map[string]*int{"retain_max": &o.RetainMax, "retain_min": &o.RetainMin} {
 			if v, ok := a[k]; ok {
@@ -45,26 +47,30 @@ var procedures = map[string]procedure{
 			}
 		}
 		if v, ok := a["older_than"]; ok {
-			d, err := time.ParseDuration(v)
+			d, err := s.age(v)
 			if err != nil {
-				return "", fmt.Errorf("%w: older_than: %q is no duration such as 1h", tarn.ErrInvalid, v)
+				return "", err
 			}
 			o.TimeRetained = max(d, time.Nanosecond)
 		}
 		e, err := t.ExpireSnapshots(ctx, o)
 		return fmt.Sprintf("%d snapshots expired, %d files removed", e.Snapshots, e.Files), err
 	}},
-	"create_tag": {"give a snapshot a name under which it is kept", []string{"table", "tag", "snapshot_id"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+	"create_tag": {"give a snapshot a name under which it is kept", 2, []string{"table", "tag", "snapshot_id"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
 		id, err := optionalID(a["snapshot_id"])
 		if err != nil {
 			return "", err
 		}
 		return "tag " + a["tag"] + " created", t.CreateTag(ctx, a["tag"], id)
 	}},
-	"delete_tag": {"remove a tag", []string{"table", "tag"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
-		return "tag " + a["tag"] + " deleted", t.DeleteTag(ctx, a["tag"])
+	"delete_tag": {"remove a tag", 2, []string{"table", "tag"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
+		err := t.DeleteTag(ctx, a["tag"])
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", &Error{Msg: fmt.Sprintf("table %s has no tag %s", t.Name(), a["tag"]), Err: tarn.ErrNotExist}
+		}
+		return "tag " + a["tag"] + " deleted", err
 	}},
-	"reset_consumer": {"set where a consumer goes on, or delete it", []string{"table", "consumer_id", "next_snapshot_id"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+	"reset_consumer": {"set where a consumer goes on, or delete it", 2, []string{"table", "consumer_id", "next_snapshot_id"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
 		id, err := optionalID(a["next_snapshot_id"])
 		if err != nil {
 			return "", err
@@ -74,22 +80,55 @@ var procedures = map[string]procedure{
 		}
 		return fmt.Sprintf("consumer %s goes on at %d", a["consumer_id"], id), t.PutConsumer(ctx, a["consumer_id"], id)
 	}},
-	"remove_orphan_files": {"remove files that nothing refers to", []string{"table", "older_than", "dry_run"}, func(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
+	"remove_orphan_files": {"remove files that nothing refers to", 1, []string{"table", "older_than", "dry_run"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
 		age := 24 * time.Hour
 		if v, ok := a["older_than"]; ok {
-			d, err := time.ParseDuration(v)
-			if err != nil {
-				return "", fmt.Errorf("%w: older_than: %q is no duration such as 24h", tarn.ErrInvalid, v)
+			var err error
+			if age, err = s.age(v); err != nil {
+				return "", err
 			}
-			age = d
 		}
-		dry := a["dry_run"] == "true"
-		paths, err := t.Orphans(ctx, time.Now().Add(-age), dry)
+		dry, err := flag(a, "dry_run", false)
+		if err != nil {
+			return "", err
+		}
+		// What jobs have prepared and not committed yet is referred to by their checkpoints only.
+		keep, err := s.cat.PreparedByJobs(ctx, t.Name())
+		if err != nil {
+			return "", err
+		}
+		paths, err := t.Orphans(ctx, s.now().Add(-age), dry, keep...)
 		if dry {
 			return fmt.Sprintf("%d files would be removed", len(paths)), err
 		}
 		return fmt.Sprintf("%d files removed", len(paths)), err
 	}},
+}
+
+// flag reads an argument that is true or false.
+func flag(args map[string]string, name string, def bool) (bool, error) {
+	v, ok := args[name]
+	if !ok {
+		return def, nil
+	}
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, fmt.Errorf("%w: %s: %q is neither true nor false", tarn.ErrInvalid, name, v)
+	}
+	return b, nil
+}
+
+// age reads an argument that is a duration, or a time in UTC, and gives how long ago that is.
+func (s *Session) age(v string) (time.Duration, error) {
+	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
+		return d, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04:05.999", time.RFC3339} {
+		if at, err := time.Parse(layout, v); err == nil {
+			return max(0, s.now().Sub(at)), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: older_than: %q is neither a duration such as 24h nor a time such as 2099-01-31 12:00:00", tarn.ErrInvalid, v)
 }
 
 func optionalID(s string) (int64, error) {
@@ -125,7 +164,11 @@ func (s *Session) call(ctx context.Context, x *parse.Call) (*Result, error) {
 			names = append(names, n)
 		}
 		slices.Sort(names)
-		return nil, &Error{Msg: fmt.Sprintf("there is no procedure sys.%s", x.Name), Hint: "there are " + strings.Join(names, ", "), Err: tarn.ErrNotExist}
+		e := &Error{Msg: fmt.Sprintf("there is no procedure sys.%s", x.Name), Hint: "there are " + strings.Join(names, ", "), Err: tarn.ErrNotExist}
+		if n := parse.Nearest(x.Name, names); n != "" {
+			e.Hint = "did you mean sys." + n + "?"
+		}
+		return nil, e
 	}
 	args := map[string]string{}
 	for i, a := range x.Args {
@@ -146,8 +189,10 @@ func (s *Session) call(ctx context.Context, x *parse.Call) (*Result, error) {
 			args[name] = a.Value.Text
 		}
 	}
-	if args["table"] == "" {
-		return nil, fmt.Errorf("%w: sys.%s: table is missing", tarn.ErrInvalid, x.Name)
+	for _, n := range p.args[:p.need] {
+		if args[n] == "" {
+			return nil, fmt.Errorf("%w: sys.%s: argument %s is missing; it takes %s", tarn.ErrInvalid, x.Name, n, strings.Join(p.args, ", "))
+		}
 	}
 	db, tab, ok := strings.Cut(args["table"], ".")
 	n := parse.TableName{Database: db, Table: tab}
@@ -158,7 +203,7 @@ func (s *Session) call(ctx context.Context, x *parse.Call) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := p.run(ctx, t, args)
+	text, err := p.run(ctx, s, t, args)
 	if err != nil {
 		return nil, err
 	}

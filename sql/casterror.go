@@ -15,7 +15,7 @@ import (
 // It gives the error itself if that was no conversion, or if the query gives other rows each time.
 func (s *Session) explainCast(ctx context.Context, script string, x *parse.Insert, cols []types.Field, table string, failed error) error {
 	var e *EngineError
-	if !errors.As(failed, &e) || !strings.HasPrefix(e.Msg, "Conversion Error") && !strings.HasPrefix(e.Msg, "Out of Range Error") {
+	if !errors.As(failed, &e) || e.Kind != "Conversion" && e.Kind != "Out of Range" {
 		return failed
 	}
 	names := strings.Join(columnList(cols), ", ")
@@ -25,22 +25,27 @@ func (s *Session) explainCast(ctx context.Context, script string, x *parse.Inser
 			break
 		}
 		name := parse.Quote(f.Name)
-		from := " FROM (" + inner + ") q"
+		from := " FROM (" + inner.text + ") q"
 		if !x.ByName {
 			from += "(" + names + ")"
 		}
 		value, err := s.text(ctx, "SELECT CAST("+name+" AS VARCHAR)"+from+" WHERE "+name+" IS NOT NULL AND TRY_CAST("+name+" AS "+duckType(f.Type)+") IS NULL LIMIT 1")
 		s.dropScans()
 		if err == nil && value != "" {
-			if r := []rune(value); len(r) > 60 {
-				value = string(r[:59]) + "…"
-			}
 			return &Error{
-				Msg:  fmt.Sprintf("insert into %s: column %s: value %s does not fit %s", table, f.Name, parse.QuoteString(value), f.Type.AsNullable()),
+				Msg:  fmt.Sprintf("insert into %s: column %s: value %s does not fit %s", table, f.Name, shortValue(value), f.Type.AsNullable()),
 				Hint: "cast or filter it in the query: TRY_CAST(… AS …) gives NULL for what does not fit",
 				Err:  fmt.Errorf("%w: %w", tarn.ErrInvalid, failed),
 			}
 		}
 	}
 	return failed
+}
+
+// shortValue is a value as an error shows it.
+func shortValue(v string) string {
+	if r := []rune(v); len(r) > 60 {
+		v = string(r[:59]) + "…"
+	}
+	return parse.QuoteString(v)
 }

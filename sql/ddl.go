@@ -54,7 +54,7 @@ func (s *Session) createTable(ctx context.Context, script string, x *parse.Creat
 	inner, err := s.rewrite(ctx, script, x.As)
 	if err == nil {
 		var n int64
-		if n, _, err = s.write(ctx, t, castSelect(inner, fields, x.As.Verb == "VALUES", false), fields, nil, types.Insert, nil); err == nil {
+		if n, _, err = s.write(ctx, writing{table: t, text: castSelect(inner, fields, false), fields: fields}); err == nil {
 			return message("table %s created with %d rows", name, n), nil
 		}
 	}
@@ -70,7 +70,7 @@ func (s *Session) fieldsOf(ctx context.Context, script string, q *parse.Query) (
 		s.dropScans()
 		return nil, err
 	}
-	r, err := s.run(ctx, "SELECT * FROM ("+text+") q LIMIT 0")
+	r, err := s.run(ctx, concat("SELECT * FROM (", text, ") q LIMIT 0"))
 	if err != nil {
 		return nil, err
 	}
@@ -104,16 +104,14 @@ func (s *Session) alterTable(ctx context.Context, x *parse.AlterTable) (*Result,
 			}
 			return done(s.cat.RenameTable(ctx, name, to.String()), "table %s renamed to %s", name, to)
 		case parse.DropPartition:
-			o := tarn.OverwriteOptions{Static: true, Partition: map[string]*string{}}
-			for _, p := range a.Partition {
-				if p.Value != nil {
-					o.Partition[p.Column] = literalText(p.Value)
-				}
+			if len(x.Actions) > 1 {
+				return nil, fmt.Errorf("%w: DROP PARTITION stands alone", tarn.ErrInvalid)
 			}
-			if len(o.Partition) == 0 {
-				return nil, fmt.Errorf("%w: DROP PARTITION names no value", tarn.ErrInvalid)
+			fields, err := t.Fields()
+			if err != nil {
+				return nil, err
 			}
-			res, err := t.Overwrite(ctx, o, nil)
+			res, err := s.empty(ctx, t, fields, a.Partition)
 			return done(err, "partition dropped, snapshot %d", res.SnapshotID)
 		}
 		c, err := s.change(t, a)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/sql/parse"
 	"github.com/tarnlake/tarn/types"
@@ -27,7 +29,10 @@ func (s *Session) insert(ctx context.Context, script string, x *parse.Insert) (*
 	if err != nil {
 		return nil, err
 	}
-	cols, err := insertColumns(x, fields)
+	if err := checkPartition(t, fields, x.Partition); err != nil {
+		return nil, err
+	}
+	cols, err := insertColumns(script, x, fields)
 	if err != nil {
 		return nil, err
 	}
@@ -36,27 +41,68 @@ func (s *Session) insert(ctx context.Context, script string, x *parse.Insert) (*
 		s.dropScans()
 		return nil, err
 	}
-	text := castSelect(inner, cols, x.Query.Verb == "VALUES", x.ByName)
+	if err := s.insertWidth(ctx, inner, cols, x); err != nil {
+		s.dropScans()
+		return nil, err
+	}
+	text := castSelect(inner, cols, x.ByName)
 	var overwrite *tarn.OverwriteOptions
 	if x.Overwrite {
 		overwrite = &tarn.OverwriteOptions{Partition: map[string]*string{}}
-		for _, p := range x.Partition {
-			if p.Value != nil {
-				overwrite.Partition[p.Column] = literalText(p.Value)
-			}
-		}
 	}
 	fixed := map[string]*parse.Literal{}
 	for _, p := range x.Partition {
-		if p.Value != nil {
-			fixed[p.Column] = p.Value
+		if p.Value == nil {
+			continue
+		}
+		fixed[p.Column] = p.Value
+		if overwrite != nil {
+			overwrite.Partition[p.Column] = literalText(p.Value)
 		}
 	}
-	n, id, err := s.write(ctx, t, text, append(slices.Clone(cols), fixedFields(fields, fixed)...), fixed, types.Insert, overwrite)
+	n, id, err := s.write(ctx, writing{table: t, text: text, fields: append(slices.Clone(cols), fixedFields(fields, fixed)...), fixed: fixed, overwrite: overwrite})
 	if err != nil {
 		return nil, s.explainCast(ctx, script, x, cols, t.Name(), err)
 	}
-	return message("%d rows written to %s, snapshot %d", n, t.Name(), id), nil
+	return wrote(id, "%d rows written to %s", n, t.Name()), nil
+}
+
+// wrote tells what was done, and the snapshot if there is a new one.
+func wrote(snapshot int64, format string, args ...any) *Result {
+	if snapshot == 0 {
+		return message(format+", no snapshot: nothing changed", args...)
+	}
+	return message(format+", snapshot %d", append(args, snapshot)...)
+}
+
+// insertWidth compares the number of columns of a query with that of the columns it is written to.
+func (s *Session) insertWidth(ctx context.Context, inner engineText, cols []types.Field, x *parse.Insert) error {
+	if x.ByName {
+		return nil
+	}
+	text := concat("DESCRIBE SELECT * FROM (", inner, ") q")
+	r, err := s.engine.query(ctx, text.text)
+	if err != nil {
+		return text.locate(err)
+	}
+	n := 0
+	for err == nil {
+		var rec arrow.RecordBatch
+		if rec, err = r.next(ctx); err == nil {
+			n += int(rec.NumRows())
+		}
+	}
+	if cerr := r.close(); !errors.Is(err, io.EOF) || cerr != nil {
+		return errors.Join(err, cerr)
+	}
+	if n == len(cols) {
+		return nil
+	}
+	e := &parse.Error{Msg: fmt.Sprintf("the query has %d columns, and there are %d to fill: %s", n, len(cols), strings.Join(columnList(cols), ", ")), Text: inner.script, Pos: x.Query.Start}
+	if x.Columns == nil {
+		e.Hint = "name the columns that you have: INSERT INTO t (a, b) …"
+	}
+	return e
 }
 
 func literalText(l *parse.Literal) *string {
@@ -77,14 +123,9 @@ func fixedFields(fields []types.Field, fixed map[string]*parse.Literal) []types.
 }
 
 // insertColumns are the columns that the query's columns go to, in their order.
-func insertColumns(x *parse.Insert, fields []types.Field) ([]types.Field, error) {
+func insertColumns(script string, x *parse.Insert, fields []types.Field) ([]types.Field, error) {
 	fixed := func(name string) bool {
 		return slices.ContainsFunc(x.Partition, func(p parse.PartitionValue) bool { return p.Column == name && p.Value != nil })
-	}
-	for _, p := range x.Partition {
-		if !slices.ContainsFunc(fields, func(f types.Field) bool { return f.Name == p.Column }) {
-			return nil, fmt.Errorf("%w: PARTITION names column %q, which the table does not have", tarn.ErrInvalid, p.Column)
-		}
 	}
 	var out []types.Field
 	if x.Columns == nil {
@@ -96,117 +137,35 @@ func insertColumns(x *parse.Insert, fields []types.Field) ([]types.Field, error)
 		return out, nil
 	}
 	for _, c := range x.Columns {
-		i := slices.IndexFunc(fields, func(f types.Field) bool { return f.Name == c.Name })
+		i := columnIndex(fields, c.Name)
 		if i < 0 {
-			return nil, fmt.Errorf("%w: there is no column %q", tarn.ErrInvalid, c.Name)
+			return nil, noColumn(script, c, fields)
 		}
-		if slices.ContainsFunc(out, func(f types.Field) bool { return f.Name == c.Name }) {
-			return nil, fmt.Errorf("%w: column %q is named twice", tarn.ErrInvalid, c.Name)
+		if fixed(fields[i].Name) || slices.ContainsFunc(out, func(f types.Field) bool { return f.Name == fields[i].Name }) {
+			return nil, &parse.Error{Msg: fmt.Sprintf("column %q is given twice", c.Name), Text: script, Pos: c.Start}
 		}
 		out = append(out, fields[i])
 	}
 	return out, nil
 }
 
-// castSelect wraps a query so that its columns have the names and types of the table's.
-func castSelect(inner string, cols []types.Field, values, byName bool) string {
+// castSelect wraps a query so that its columns have the names and types of the table's. Columns go by position, so
+// they may have any names.
+func castSelect(inner engineText, cols []types.Field, byName bool) engineText {
 	var names, casts []string
-	for _, f := range cols {
-		n := parse.Quote(f.Name)
+	for i, f := range engineNames(cols) {
+		n := parse.Quote(fmt.Sprint("c", i))
+		if byName {
+			n = parse.Quote(f.Name)
+		}
 		names = append(names, n)
-		casts = append(casts, "CAST("+n+" AS "+duckType(f.Type)+") AS "+n)
+		casts = append(casts, "CAST("+n+" AS "+duckType(f.Type)+") AS "+parse.Quote(f.Name))
 	}
 	if byName {
-		return "SELECT " + strings.Join(casts, ", ") + " FROM (" + inner + ") q"
+		return concat("SELECT "+strings.Join(casts, ", ")+" FROM (", inner, ") q")
 	}
-	if values {
-		inner = "SELECT * FROM (" + inner + ") v"
-	}
-	return "SELECT " + strings.Join(casts, ", ") + " FROM (" + inner + ") q(" + strings.Join(names, ", ") + ")"
-}
-
-// write runs a query and writes its rows; fields are those of its columns, and of constants behind.
-func (s *Session) write(ctx context.Context, t *tarn.Table, text string, fields []types.Field, fixed map[string]*parse.Literal, kind types.RowKind, overwrite *tarn.OverwriteOptions) (rows, snapshot int64, err error) {
-	if len(fixed) > 0 {
-		var consts []string
-		for _, f := range fields {
-			if l := fixed[f.Name]; l != nil {
-				v := "NULL"
-				if l.Kind != parse.Null {
-					v = parse.QuoteString(l.Text)
-				}
-				consts = append(consts, "CAST("+v+" AS "+duckType(f.Type)+") AS "+parse.Quote(f.Name))
-			}
-		}
-		text = "SELECT *, " + strings.Join(consts, ", ") + " FROM (" + text + ") c"
-	}
-	r, err := s.run(ctx, text)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	schema := types.ArrowSchema(nullable(fields))
-	next := func() (tarn.Batch, error) {
-		for {
-			rec, err := r.rows.next(ctx)
-			if err != nil {
-				return tarn.Batch{}, err
-			}
-			if rec.NumRows() == 0 {
-				continue
-			}
-			if rec, err = conform(rec, schema); err != nil {
-				return tarn.Batch{}, err
-			}
-			rows += rec.NumRows()
-			b := tarn.Batch{RecordBatch: rec}
-			if kind != types.Insert {
-				b.Kinds = slices.Repeat([]types.RowKind{kind}, int(rec.NumRows()))
-			}
-			return b, nil
-		}
-	}
-	if overwrite != nil {
-		res, err := t.Overwrite(ctx, *overwrite, func(yield func(tarn.Batch, error) bool) {
-			for {
-				b, err := next()
-				if errors.Is(err, io.EOF) {
-					return
-				}
-				if !yield(b, err) || err != nil {
-					return
-				}
-			}
-		})
-		return rows, res.SnapshotID, err
-	}
-	w, err := t.NewWriter(ctx, nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	for {
-		b, err := next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return rows, 0, err
-		}
-		if err := w.Write(ctx, b); err != nil {
-			return rows, 0, err
-		}
-	}
-	res, err := w.Commit(ctx)
-	return rows, res.SnapshotID, err
-}
-
-func nullable(fields []types.Field) []types.Field {
-	out := slices.Clone(fields)
-	for i := range out {
-		out[i].Type.NotNull = false
-	}
-	return out
+	// VALUES has to stand in a query of its own.
+	return concat("SELECT "+strings.Join(casts, ", ")+" FROM (SELECT * FROM (", inner, ") v) q("+strings.Join(names, ", ")+")")
 }
 
 // keyed opens a table whose rows can be changed one by one.
@@ -231,46 +190,48 @@ func (s *Session) keyed(ctx context.Context, n parse.TableName, what string) (*t
 }
 
 // from is the rows of a table that a condition chooses, as SELECT … FROM.
-func (s *Session) from(ctx context.Context, script string, n parse.TableName, alias string, where *parse.Query, t *tarn.Table, fields []types.Field) (string, error) {
+func (s *Session) from(ctx context.Context, script string, n parse.TableName, alias string, where *parse.Query, t *tarn.Table, fields []types.Field) (engineText, error) {
+	var none engineText
 	if _, err := s.start(); err != nil {
-		return "", err
+		return none, err
 	}
 	if alias == "" {
 		alias = n.Table
 	}
-	src := &source{table: t, fields: fields}
+	src := &source{table: t, fields: engineNames(fields), names: fields}
 	s.pushWhere(ctx, script, alias, where, n, src)
 	rel, err := s.relation(ctx, src)
 	if err != nil {
-		return "", err
+		return none, err
 	}
-	text := " FROM " + rel + " AS " + parse.Quote(alias)
+	text := concat(" FROM " + rel + " AS " + parse.Quote(alias))
 	if where != nil {
 		cond, err := s.condition(ctx, script, where, n)
 		if err != nil {
-			return "", err
+			return none, err
 		}
-		text += " WHERE " + cond
+		text = concat(text, " WHERE ", cond)
 	}
 	return text, nil
 }
 
 // condition rewrites an expression that may have queries in it.
-func (s *Session) condition(ctx context.Context, script string, q *parse.Query, of parse.TableName) (string, error) {
+func (s *Session) condition(ctx context.Context, script string, q *parse.Query, of parse.TableName) (engineText, error) {
+	var none engineText
 	texts := make([]string, len(q.Refs))
 	for i := range q.Refs {
 		src, err := s.resolve(ctx, &q.Refs[i])
 		if err != nil {
-			return "", err
+			return none, err
 		}
 		if src == nil {
 			continue
 		}
 		if texts[i], err = s.relation(ctx, src); err != nil {
-			return "", err
+			return none, err
 		}
 	}
-	return q.Rewrite(script, func(i int) (string, bool) { return texts[i], texts[i] != "" }, of), nil
+	return rewritten(q, script, func(i int) (string, bool) { return texts[i], texts[i] != "" }, of), nil
 }
 
 func columnList(fields []types.Field) []string {
@@ -291,8 +252,11 @@ func (s *Session) delete(ctx context.Context, script string, x *parse.Delete) (*
 		s.dropScans()
 		return nil, err
 	}
-	n, id, err := s.write(ctx, t, "SELECT "+strings.Join(columnList(fields), ", ")+from, fields, nil, types.Delete, nil)
-	return done(err, "%d rows deleted from %s, snapshot %d", n, t.Name(), id)
+	n, id, err := s.write(ctx, writing{table: t, text: concat("SELECT "+strings.Join(columnList(engineNames(fields)), ", "), from), fields: fields, kind: types.Delete, asStored: func(int) bool { return true }})
+	if err != nil {
+		return nil, err
+	}
+	return wrote(id, "%d rows deleted from %s", n, t.Name()), nil
 }
 
 func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*Result, error) {
@@ -300,15 +264,25 @@ func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*
 	if err != nil {
 		return nil, err
 	}
-	cols := columnList(fields)
+	var cols []any
+	for i, f := range engineNames(fields) {
+		if i > 0 {
+			cols = append(cols, ", ")
+		}
+		cols = append(cols, parse.Quote(f.Name))
+	}
+	set := map[int]bool{}
 	for _, a := range x.Set {
-		i := slices.IndexFunc(fields, func(f types.Field) bool { return f.Name == a.Column.Name })
-		if i < 0 {
-			return nil, fmt.Errorf("%w: UPDATE %s: there is no column %q", tarn.ErrInvalid, t.Name(), a.Column.Name)
+		i := columnIndex(fields, a.Column.Name)
+		switch {
+		case i < 0:
+			return nil, noColumn(script, a.Column, fields)
+		case slices.Contains(t.PrimaryKeys(), fields[i].Name):
+			return nil, &parse.Error{Msg: fmt.Sprintf("UPDATE %s: column %q is in the primary key and cannot be changed", t.Name(), fields[i].Name), Hint: "DELETE the row and INSERT it with its new key", Text: script, Pos: a.Column.Start}
+		case set[i]:
+			return nil, &parse.Error{Msg: "column " + a.Column.Name + " is set twice", Text: script, Pos: a.Column.Start}
 		}
-		if slices.Contains(t.PrimaryKeys(), a.Column.Name) {
-			return nil, &Error{Msg: fmt.Sprintf("UPDATE %s: column %q is in the primary key and cannot be changed", t.Name(), a.Column.Name), Hint: "DELETE the row and INSERT it with its new key", Err: tarn.ErrInvalid}
-		}
+		set[i] = true
 		if _, err := s.start(); err != nil {
 			return nil, err
 		}
@@ -317,15 +291,24 @@ func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*
 			s.dropScans()
 			return nil, err
 		}
-		cols[i] = "CAST((" + expr + ") AS " + duckType(fields[i].Type) + ") AS " + parse.Quote(fields[i].Name)
+		if strings.EqualFold(strings.TrimSpace(expr.text), "DEFAULT") {
+			expr = concat("NULL")
+			if d := fields[i].Default; d != nil {
+				expr = concat(parse.QuoteString(*d))
+			}
+		}
+		cols[2*i] = concat("CAST((", expr, ") AS "+duckType(fields[i].Type)+") AS "+cols[2*i].(string))
 	}
 	from, err := s.from(ctx, script, x.Table, x.Alias, x.Where, t, fields)
 	if err != nil {
 		s.dropScans()
 		return nil, err
 	}
-	n, id, err := s.write(ctx, t, "SELECT "+strings.Join(cols, ", ")+from, fields, nil, types.UpdateAfter, nil)
-	return done(err, "%d rows of %s updated, snapshot %d", n, t.Name(), id)
+	n, id, err := s.write(ctx, writing{table: t, text: concat("SELECT ", concat(cols...), from), fields: fields, kind: types.UpdateAfter, asStored: func(i int) bool { return !set[i] }})
+	if err != nil {
+		return nil, err
+	}
+	return wrote(id, "%d rows of %s updated", n, t.Name()), nil
 }
 
 func (s *Session) truncate(ctx context.Context, x *parse.Truncate) (*Result, error) {
@@ -333,12 +316,30 @@ func (s *Session) truncate(ctx context.Context, x *parse.Truncate) (*Result, err
 	if err != nil {
 		return nil, err
 	}
+	fields, err := t.Fields()
+	if err != nil {
+		return nil, err
+	}
+	res, err := s.empty(ctx, t, fields, x.Partition)
+	if err != nil {
+		return nil, err
+	}
+	return wrote(res.SnapshotID, "table %s truncated", t.Name()), nil
+}
+
+// empty removes the rows of a table, or of the partitions that have these values.
+func (s *Session) empty(ctx context.Context, t *tarn.Table, fields []types.Field, part []parse.PartitionValue) (tarn.CommitResult, error) {
+	if err := checkPartition(t, fields, part); err != nil {
+		return tarn.CommitResult{}, err
+	}
 	o := tarn.OverwriteOptions{Static: true, Partition: map[string]*string{}}
-	for _, p := range x.Partition {
+	for _, p := range part {
 		if p.Value != nil {
 			o.Partition[p.Column] = literalText(p.Value)
 		}
 	}
-	res, err := t.Overwrite(ctx, o, nil)
-	return done(err, "table %s truncated, snapshot %d", t.Name(), res.SnapshotID)
+	if len(part) > 0 && len(o.Partition) == 0 {
+		return tarn.CommitResult{}, fmt.Errorf("%w: PARTITION names no value", tarn.ErrInvalid)
+	}
+	return t.Overwrite(ctx, o, nil)
 }

@@ -26,6 +26,7 @@ type duck struct {
 	mu    sync.Mutex
 	last  uint64
 	scans map[uint64]*scanSource
+	broke error // of a scan of the query that runs
 }
 
 func openEngine(o engineOptions) (engine, error) {
@@ -39,6 +40,7 @@ func openEngine(o engineOptions) (engine, error) {
 		{"autoinstall_known_extensions", "false"},
 		{"autoload_known_extensions", "false"},
 		{"TimeZone", "UTC"},
+		{"errors_as_json", "true"},
 	}
 	if o.threads > 0 {
 		settings = append(settings, [2]string{"threads", strconv.Itoa(o.threads)})
@@ -148,12 +150,13 @@ func (d *duck) query(ctx context.Context, sql string) (rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	d.scanBroke(nil)
 	var extracted mapping.ExtractedStatements
 	n := mapping.ExtractStatements(d.conn, sql, &extracted)
 	defer mapping.DestroyExtracted(&extracted)
 	if n == 0 {
 		if msg := mapping.ExtractStatementsError(extracted); msg != "" {
-			return nil, engineError(ctx, msg)
+			return nil, d.failed(ctx, msg)
 		}
 		return nil, errors.New("there is no statement")
 	}
@@ -175,28 +178,45 @@ func (d *duck) query(ctx context.Context, sql string) (rows, error) {
 func (d *duck) run(ctx context.Context, extracted mapping.ExtractedStatements, i mapping.IdxT) (*duckRows, error) {
 	r := &duckRows{d: d}
 	if mapping.PrepareExtractedStatement(d.conn, extracted, i, &r.stmt) == mapping.StateError {
-		err := engineError(ctx, mapping.PrepareError(r.stmt))
+		err := d.failed(ctx, mapping.PrepareError(r.stmt))
 		mapping.DestroyPrepare(&r.stmt)
 		return nil, err
 	}
 	var state mapping.State
 	d.interruptible(ctx, func() { state = bindings.ExecutePreparedStreaming(r.stmt, &r.res) })
 	if state == mapping.StateError {
-		err := engineError(ctx, mapping.ResultError(&r.res))
+		err := d.failed(ctx, mapping.ResultError(&r.res))
 		return nil, errors.Join(err, r.close())
 	}
 	if err := r.readSchema(); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
+	switch mapping.ResultReturnType(r.res) {
+	case mapping.ResultTypeNothing:
+		r.returned = nothing
+	case mapping.ResultTypeChangedRows:
+		r.returned = changedRows
+	}
 	return r, nil
 }
 
-// engineError makes an error of DuckDB's message; that the context ended comes first.
-func engineError(ctx context.Context, msg string) error {
+// failed makes an error of DuckDB's message; that the context ended comes first, then what went wrong in a scan.
+func (d *duck) failed(ctx context.Context, msg string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return &EngineError{Msg: msg}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.broke != nil {
+		return d.broke
+	}
+	return engineMessage(msg)
+}
+
+func (d *duck) scanBroke(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.broke = err
 }
 
 // duckRows is a streaming result.
@@ -207,7 +227,11 @@ type duckRows struct {
 	opts   arrowmapping.ArrowOptions
 	arrow  *arrow.Schema
 	closed bool
+
+	returned resultKind
 }
+
+func (r *duckRows) kind() resultKind { return r.returned }
 
 func (r *duckRows) readSchema() error {
 	n := mapping.ColumnCount(&r.res)
@@ -238,7 +262,7 @@ func mapping2arrow(r *mapping.Result) arrowmapping.ArrowOptions {
 func errorData(ed mapping.ErrorData) error {
 	defer mapping.DestroyErrorData(&ed)
 	if ed.Ptr != nil && mapping.ErrorDataHasError(ed) {
-		return &EngineError{Msg: mapping.ErrorDataMessage(ed)}
+		return engineMessage(mapping.ErrorDataMessage(ed))
 	}
 	return nil
 }
@@ -254,7 +278,7 @@ func (r *duckRows) next(ctx context.Context) (arrow.RecordBatch, error) {
 		r.d.interruptible(ctx, func() { chunk = mapping.FetchChunk(r.res) })
 		if chunk.Ptr == nil {
 			if msg := mapping.ResultError(&r.res); msg != "" {
-				return nil, engineError(ctx, msg)
+				return nil, r.d.failed(ctx, msg)
 			}
 			return nil, io.EOF
 		}

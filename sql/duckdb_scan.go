@@ -149,6 +149,7 @@ func tarn_scan_next(p, out unsafe.Pointer) {
 	g := unhandle[*scanGlobal](mapping.FunctionGetInitData(info))
 	l := unhandle[*scanLocal](mapping.FunctionGetLocalInitData(info))
 	if err := d.fill(g, l, mapping.DataChunk{Ptr: out}); err != nil {
+		d.scanBroke(err)
 		mapping.FunctionSetError(info, err.Error())
 	}
 }

@@ -23,9 +23,19 @@ type engine interface {
 // rows is the result of a query. The batches are of the engine's Arrow types and owned by the caller.
 type rows interface {
 	schema() *arrow.Schema
+	kind() resultKind
 	next(ctx context.Context) (arrow.RecordBatch, error) // io.EOF at the end
 	close() error
 }
+
+// resultKind says what a statement of the engine gives.
+type resultKind uint8
+
+const (
+	queryRows   resultKind = iota
+	changedRows            // one row: how many rows there were
+	nothing
+)
 
 // scanSource is a table as the engine's table function sees it.
 type scanSource struct {

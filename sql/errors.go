@@ -1,13 +1,72 @@
 package sql
 
-import "strings"
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/sql/parse"
+)
 
 // EngineError is what DuckDB says about a statement.
-type EngineError struct{ Msg string }
+type EngineError struct {
+	Kind string // Parser, Binder, Catalog, Conversion, …
+	Msg  string
+	// Place is where in the script the mistake is, nil if the engine did not tell.
+	Place *parse.Error
 
-// Error is DuckDB's message, without its kind where the kind tells nothing to a user.
+	pos     int // in the text that the engine got, -1 unknown
+	subtype string
+}
+
+// engineMessage reads a message of the engine, which is told to give them as JSON.
+func engineMessage(msg string) *EngineError {
+	var m struct {
+		Kind     string `json:"exception_type"`
+		Msg      string `json:"exception_message"`
+		Position string `json:"position"`
+		Subtype  string `json:"error_subtype"`
+	}
+	i := strings.IndexByte(msg, '{')
+	if i < 0 || json.Unmarshal([]byte(msg[i:]), &m) != nil || m.Kind == "" {
+		kind, rest, ok := strings.Cut(msg, " Error: ")
+		if !ok || strings.ContainsAny(kind, "\n:") {
+			return &EngineError{Msg: msg, pos: -1}
+		}
+		return &EngineError{Kind: kind, Msg: rest, pos: -1}
+	}
+	e := &EngineError{Kind: m.Kind, Msg: m.Msg, pos: -1, subtype: m.Subtype}
+	if n, err := strconv.Atoi(m.Position); err == nil {
+		e.pos = n
+	}
+	return e
+}
+
+// Error is DuckDB's message, with the line that it is about. The kind of the error is left out where it tells
+// nothing to a user.
 func (e *EngineError) Error() string {
-	return strings.TrimPrefix(e.Msg, "Invalid Input Error: ")
+	switch {
+	case e.Place != nil:
+		return e.Place.Error()
+	case e.Kind == "" || e.Kind == "Invalid Input" || e.Kind == "Binder" || e.Kind == "Parser" || e.Kind == "Catalog":
+		return e.Msg
+	}
+	return e.Kind + " Error: " + e.Msg
+}
+
+// Unwrap tells whether the statement was wrong (tarn.ErrInvalid), names something that is not there
+// (tarn.ErrNotExist), or is one that the engine does not have (tarn.ErrUnsupported).
+func (e *EngineError) Unwrap() error {
+	switch {
+	case e.Kind == "Catalog" && e.subtype == "MISSING_ENTRY" && strings.HasPrefix(e.Msg, "Table with"):
+		return tarn.ErrNotExist
+	case e.Kind == "Parser", e.Kind == "Binder", e.Kind == "Catalog", e.Kind == "Syntax":
+		return tarn.ErrInvalid
+	case e.Kind == "Not implemented":
+		return tarn.ErrUnsupported
+	}
+	return nil
 }
 
 // Error is an error with a hint what to do.
@@ -21,3 +80,14 @@ func (e *Error) Error() string { return e.Msg }
 
 // Unwrap gives what the error wraps.
 func (e *Error) Unwrap() error { return e.Err }
+
+// StatementError is the error of a statement of a script. Its text is that of Err.
+type StatementError struct {
+	Line int // where the statement begins, from 1
+	Err  error
+}
+
+func (e *StatementError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error of the statement.
+func (e *StatementError) Unwrap() error { return e.Err }

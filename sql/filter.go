@@ -101,11 +101,11 @@ func splitTop(text, sep string) []string {
 func column(text string, fields []types.Field) (types.Field, string, bool) {
 	best := -1
 	for i, f := range fields {
-		if plainName(f.Name) && strings.HasPrefix(text, f.Name) && (best < 0 || len(f.Name) > len(fields[best].Name)) {
+		if strings.HasPrefix(text, f.Name) && (best < 0 || len(f.Name) > len(fields[best].Name)) {
 			best = i
 		}
 	}
-	if best < 0 {
+	if best < 0 || !plainName(fields[best].Name) {
 		return types.Field{}, "", false
 	}
 	return fields[best], text[len(fields[best].Name):], true
@@ -117,7 +117,23 @@ func plainName(name string) bool {
 			return false
 		}
 	}
+	for _, w := range strings.Fields(name) {
+		switch strings.ToUpper(w) {
+		case "IS", "IN", "NOT", "NULL", "LIKE", "BETWEEN":
+			return false
+		}
+	}
 	return name != ""
+}
+
+// confusing says whether a name among these makes filters be cut in the wrong places.
+func confusing(fields []types.Field) bool {
+	for _, f := range fields {
+		if strings.ContainsAny(f.Name, "'()") || strings.Contains(f.Name, " AND ") || strings.Contains(f.Name, " OR ") {
+			return true
+		}
+	}
+	return false
 }
 
 var comparisons = []struct {

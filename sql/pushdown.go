@@ -11,6 +11,7 @@ import (
 
 	"github.com/tarnlake/tarn/predicate"
 	"github.com/tarnlake/tarn/sql/parse"
+	"github.com/tarnlake/tarn/types"
 )
 
 // shadowPrefix begins the names of shadow tables: empty tables with the columns of those of the lake,
@@ -21,10 +22,12 @@ const shadowPrefix = "__tarn_shadow_"
 // again, so it is no fault if one is not found: nothing is reported.
 func (s *Session) pushFilters(ctx context.Context, script string, q *parse.Query, sources []*source) {
 	switch q.Verb {
-	case "EXPLAIN", "SUMMARIZE", "DESCRIBE", "PIVOT", "UNPIVOT":
+	case "SUMMARIZE", "DESCRIBE", "PIVOT", "UNPIVOT":
 		return
 	}
-	s.pushInto(ctx, q.Rewrite(script, shadowNames(sources)), sources)
+	body := *q
+	body.Start = max(q.Start, q.Body)
+	s.pushInto(ctx, body.Rewrite(script, shadowNames(sources)), sources)
 }
 
 // pushWhere is pushFilters for the target of an UPDATE or DELETE.
@@ -100,6 +103,15 @@ func (s *Session) pushInto(ctx context.Context, text string, sources []*source) 
 // filterOfScans is what the rows wanted from a source have in common: a source that stands in a common
 // table expression may be scanned several times, with other filters each time.
 func filterOfScans(scans []shadowScan, table string, src *source) predicate.Predicate {
+	if confusing(src.names) {
+		return nil
+	}
+	var fields []types.Field
+	for i, f := range src.fields {
+		if !src.renamed(i) {
+			fields = append(fields, f)
+		}
+	}
 	or := &predicate.Or{}
 	for _, sc := range scans {
 		if sc.table != table {
@@ -107,7 +119,7 @@ func filterOfScans(scans []shadowScan, table string, src *source) predicate.Pred
 		}
 		and := &predicate.And{}
 		for _, f := range sc.filters {
-			if p := parseFilter(f, src.fields); p != nil {
+			if p := parseFilter(f, fields); p != nil {
 				and.Args = append(and.Args, p)
 			}
 		}

@@ -21,8 +21,46 @@ import (
 // source is a table in a query.
 type source struct {
 	table  *tarn.Table
-	fields []types.Field
+	fields []types.Field // as the engine calls them
+	names  []types.Field // as the table calls them
 	filter predicate.Predicate
+}
+
+// renamed says whether the engine has another name for a column.
+func (s *source) renamed(i int) bool { return s.fields[i].Name != s.names[i].Name }
+
+// engineNames gives columns the names that they have in the engine, to which names that differ in case only are
+// the same: a, A become a, A_1.
+func engineNames(fields []types.Field) []types.Field {
+	taken := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		taken[lowerASCII(f.Name)] = true
+	}
+	if len(taken) == len(fields) {
+		return fields
+	}
+	out := slices.Clone(fields)
+	seen := map[string]bool{}
+	for i, f := range out {
+		for n := 1; seen[lowerASCII(f.Name)]; n++ {
+			if name := fmt.Sprintf("%s_%d", out[i].Name, n); !taken[lowerASCII(name)] {
+				f.Name = name
+			}
+		}
+		seen[lowerASCII(f.Name)] = true
+		out[i].Name = f.Name
+	}
+	return out
+}
+
+func lowerASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 // query runs a query of the engine over tables of the lake.
@@ -36,16 +74,20 @@ func (s *Session) query(ctx context.Context, script string, q *parse.Query) (*Re
 }
 
 // run gives a text to the engine as it is.
-func (s *Session) run(ctx context.Context, text string) (*Result, error) {
+func (s *Session) run(ctx context.Context, text engineText) (*Result, error) {
 	e, err := s.start()
 	if err != nil {
 		s.dropScans()
 		return nil, err
 	}
-	r, err := e.query(ctx, text)
+	r, err := e.query(ctx, text.text)
 	if err != nil {
 		s.dropScans()
-		return nil, err
+		return nil, text.locate(err)
+	}
+	r = &locatedRows{r, text}
+	if r.kind() != queryRows {
+		return s.finish(ctx, r)
 	}
 	res := &Result{rows: r, done: s.dropScans}
 	for i, f := range r.schema().Fields() {
@@ -59,23 +101,53 @@ func (s *Session) run(ctx context.Context, text string) (*Result, error) {
 	return res, nil
 }
 
+// finish runs a statement of the engine that gives no rows.
+func (s *Session) finish(ctx context.Context, r rows) (res *Result, err error) {
+	defer s.dropScans()
+	defer func() { err = errors.Join(err, r.close()) }()
+	text := "done"
+	for {
+		rec, err := r.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return message("%s", text), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r.kind() == changedRows && rec.NumCols() == 1 && rec.NumRows() == 1 {
+			text = rec.Column(0).ValueStr(0) + " rows"
+		}
+	}
+}
+
 func (s *Session) dropScans() {
+	for _, v := range s.views {
+		_ = s.engine.exec(context.Background(), "DROP VIEW IF EXISTS "+v) // one that stays is in nobody's way
+	}
 	for _, id := range s.scans {
 		s.engine.dropScan(id)
 	}
-	s.scans = nil
+	s.scans, s.views = nil, nil
 }
 
 // rewrite replaces the tables of a query by what the engine can read.
-func (s *Session) rewrite(ctx context.Context, script string, q *parse.Query) (string, error) {
+func (s *Session) rewrite(ctx context.Context, script string, q *parse.Query) (engineText, error) {
+	var none engineText
 	if _, err := s.start(); err != nil {
-		return "", err
+		return none, err
 	}
 	sources := make([]*source, len(q.Refs))
 	for i := range q.Refs {
 		src, err := s.resolve(ctx, &q.Refs[i])
 		if err != nil {
-			return "", err
+			return none, err
+		}
+		if r := &q.Refs[i]; src != nil && (q.Kept || r.Target) {
+			e := &parse.Error{Msg: "a view, macro or prepared statement over tables of the lake is not supported", Hint: "write the query where it is used, or a WITH before it", Text: script, Pos: r.Start}
+			if r.Target {
+				e.Msg, e.Hint = "COPY into a table of the lake is not supported", "write INSERT INTO t SELECT * FROM 'file'"
+			}
+			return none, e
 		}
 		sources[i] = src
 	}
@@ -87,17 +159,72 @@ func (s *Session) rewrite(ctx context.Context, script string, q *parse.Query) (s
 		}
 		var err error
 		if texts[i], err = s.relation(ctx, src); err != nil {
-			return "", err
+			return none, err
+		}
+		if q.Refs[i].Alone {
+			if texts[i], err = s.view(ctx, texts[i]); err != nil {
+				return none, err
+			}
 		}
 	}
-	return q.Rewrite(script, func(i int) (string, bool) { return texts[i], sources[i] != nil }), nil
+	return rewritten(q, script, func(i int) (string, bool) { return texts[i], sources[i] != nil }), nil
+}
+
+// view makes a name for a relation, for where nothing but a name may stand.
+func (s *Session) view(ctx context.Context, relation string) (string, error) {
+	name := fmt.Sprint("__tarn_view_", len(s.views))
+	s.views = append(s.views, name)
+	return name, s.engine.exec(ctx, "CREATE OR REPLACE TEMP VIEW "+name+" AS SELECT * FROM "+relation)
+}
+
+// engineTable reads a statement that is about a table that the engine has and the lake has not, one that CREATE TEMP TABLE
+// made; nil if it is none.
+func (s *Session) engineTable(ctx context.Context, script string, st parse.Statement) *parse.Query {
+	var n parse.TableName
+	switch x := st.(type) {
+	case *parse.Insert:
+		n = x.Table
+	case *parse.Delete:
+		n = x.Table
+	case *parse.Update:
+		n = x.Table
+	case *parse.DropTable:
+		n = x.Name
+	case *parse.Truncate:
+		n = x.Name
+	case *parse.AlterTable:
+		n = x.Name
+	case *parse.Describe:
+		n = x.Table
+	}
+	temp := strings.EqualFold(n.Database, "temp")
+	if s.engine == nil || n.Table == "" || n.Database != "" && !temp {
+		return nil
+	}
+	if !temp && s.db != "" {
+		if _, err := s.table(ctx, n); !errors.Is(err, tarn.ErrNotExist) {
+			return nil
+		}
+	}
+	there, err := s.text(ctx, "SELECT 'yes' FROM duckdb_tables() WHERE temporary AND lower(table_name) = lower("+parse.QuoteString(n.Table)+")")
+	if err != nil || there == "" {
+		return nil
+	}
+	q, err := parse.ForEngine(script, st.Range())
+	if err != nil {
+		return nil
+	}
+	return q
 }
 
 // resolve opens the table that a reference names; nil if it is none of the lake's: the engine may know
 // it (a view, a file).
 func (s *Session) resolve(ctx context.Context, r *parse.TableRef) (*source, error) {
 	n, ok := r.Name()
-	if !ok || n.Database == "" && s.db == "" {
+	if !ok {
+		return nil, nil
+	}
+	if n.Database == "" && s.db == "" {
 		return nil, nil
 	}
 	switch strings.ToLower(n.Database) {
@@ -127,7 +254,7 @@ func (s *Session) resolve(ctx context.Context, r *parse.TableRef) (*source, erro
 	if err != nil {
 		return nil, err
 	}
-	return &source{table: t, fields: p.Fields()}, nil
+	return &source{table: t, fields: engineNames(p.Fields()), names: p.Fields()}, nil
 }
 
 // relation plans the read of a table and gives the text that stands for it: files that the engine reads
@@ -138,7 +265,7 @@ func (s *Session) relation(ctx context.Context, src *source) (string, error) {
 		return "", err
 	}
 	raw, rest := p.SplitRaw()
-	if s.o.NoRaw || !engineReads(src.fields, raw) {
+	if s.o.NoRaw || !engineReads(src, raw) {
 		raw, rest = nil, p
 	}
 	var parts []string
@@ -151,7 +278,7 @@ func (s *Session) relation(ctx context.Context, src *source) (string, error) {
 			open: func(ctx context.Context, part int, columns []int) (Reader, error) {
 				names := make([]string, len(columns))
 				for i, c := range columns {
-					names[i] = src.fields[c].Name
+					names[i] = src.names[c].Name
 				}
 				if rest.Parts() == 0 {
 					return emptyReader{}, nil
@@ -167,9 +294,9 @@ func (s *Session) relation(ctx context.Context, src *source) (string, error) {
 
 // engineReads says whether the engine's own reader gives the files' values as they are: it finds them
 // (they are on this machine), and has types for them: it cuts the nanoseconds of INT96.
-func engineReads(fields []types.Field, files []string) bool {
-	for _, f := range fields {
-		if hasNanos(f.Type) {
+func engineReads(src *source, files []string) bool {
+	for i, f := range src.fields {
+		if hasNanos(f.Type) || src.renamed(i) {
 			return false
 		}
 	}

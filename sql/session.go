@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -28,6 +29,7 @@ type Options struct {
 	TempDir  string // where the engine spills; "" is nowhere
 	// NoRaw reads all files through this library, none through the engine's own Parquet reader.
 	NoRaw bool
+	Clock func() time.Time // for procedures that are given an age; nil is time.Now
 }
 
 // Session runs statements on a catalog. It is used by one goroutine.
@@ -37,11 +39,19 @@ type Session struct {
 	db     string
 	engine engine
 	scans  []uint64 // of the statement that runs
+	views  []string // of it, too
 }
 
 // NewSession makes a Session. The engine starts with the first query.
 func NewSession(cat *tarn.Catalog, o Options) *Session {
 	return &Session{cat: cat, o: o, db: o.Database}
+}
+
+func (s *Session) now() time.Time {
+	if s.o.Clock != nil {
+		return s.o.Clock()
+	}
+	return time.Now()
 }
 
 // Database is the current database, "" for none.
@@ -113,18 +123,27 @@ func (s *Session) Run(ctx context.Context, script string, each func(*Result) err
 	}
 	for _, st := range stmts {
 		r, err := s.exec(ctx, script, st)
-		if err != nil {
-			return err
+		if err == nil {
+			err = each(r)
+			if cerr := r.Close(); cerr != nil {
+				err = errors.Join(err, cerr)
+			}
 		}
-		err = each(r)
-		if err = errors.Join(err, r.Close()); err != nil {
-			return err
+		if err != nil {
+			return &StatementError{Line: strings.Count(script[:st.Range().Start], "\n") + 1, Err: err}
 		}
 	}
 	return nil
 }
 
 func (s *Session) exec(ctx context.Context, script string, st parse.Statement) (*Result, error) {
+	if q := s.engineTable(ctx, script, st); q != nil {
+		return s.query(ctx, script, q)
+	}
+	return s.execTarn(ctx, script, st)
+}
+
+func (s *Session) execTarn(ctx context.Context, script string, st parse.Statement) (*Result, error) {
 	switch x := st.(type) {
 	case *parse.Query:
 		return s.query(ctx, script, x)

@@ -1,6 +1,8 @@
 package parse
 
 import (
+	"slices"
+
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -42,6 +44,10 @@ func (p *parser) action(s *AlterTable) error {
 		return nil
 	}
 	switch {
+	case p.is("ADD", "PRIMARY", "KEY"), p.is("ADD", "CONSTRAINT"), p.is("DROP", "PRIMARY", "KEY"), p.is("DROP", "CONSTRAINT"):
+		return p.errorAt(p.at(1), "the primary key of a table cannot be changed, and there are no other constraints", "make a new table and fill it by INSERT INTO … SELECT")
+	case p.is("ADD", "PARTITION", "("), p.is("ADD", "IF", "NOT", "EXISTS", "PARTITION"):
+		return p.errorAt(p.at(1), "ADD PARTITION is not supported", "a partition comes to be when rows are written to it")
 	case p.accept("ADD"):
 		p.acceptOneOf("COLUMN", "COLUMNS")
 		return p.oneOrList(func() error { return add(p.addColumn()) })
@@ -67,10 +73,23 @@ func (p *parser) action(s *AlterTable) error {
 		return add(p.renameColumn())
 	case p.accept("MODIFY"):
 		p.acceptOneOf("COLUMN", "COLUMNS")
-		return p.oneOrList(func() error { return add(p.modifyColumn(true)) })
+		return p.oneOrList(func() error {
+			path, err := p.path()
+			if err != nil {
+				return err
+			}
+			return add(p.modifyColumn(path))
+		})
 	case p.accept("CHANGE"):
 		p.accept("COLUMN")
-		return add(p.modifyColumn(false))
+		a, to, err := p.changeColumn()
+		if err == nil && to != a.Path[len(a.Path)-1] {
+			if err := add(Action{Kind: RenameColumn, Path: a.Path, To: to}, nil); err != nil {
+				return err
+			}
+			a.Path = append(slices.Clone(a.Path[:len(a.Path)-1]), to)
+		}
+		return add(a, err)
 	case p.accept("ALTER"):
 		p.accept("COLUMN")
 		return add(p.alterColumn())
@@ -178,24 +197,24 @@ func (p *parser) renameColumn() (Action, error) {
 	return a, err
 }
 
-// modifyColumn reads MODIFY a TYPE [NOT NULL] [COMMENT …] [place]; CHANGE a a TYPE … has the name
-// twice.
-func (p *parser) modifyColumn(modify bool) (Action, error) {
-	a := Action{Kind: ModifyColumn}
+// changeColumn reads CHANGE a b TYPE …, which is MODIFY of a, and a new name for it.
+func (p *parser) changeColumn() (Action, string, error) {
+	path, err := p.path()
+	if err != nil {
+		return Action{}, "", err
+	}
+	to, err := p.ident("the column's name")
+	if err != nil {
+		return Action{}, "", err
+	}
+	a, err := p.modifyColumn(path)
+	return a, to.Name, err
+}
+
+// modifyColumn reads what follows MODIFY a: TYPE [NOT NULL] [COMMENT …] [place].
+func (p *parser) modifyColumn(path []string) (Action, error) {
+	a := Action{Kind: ModifyColumn, Path: path, Field: types.Field{Name: path[len(path)-1]}}
 	var err error
-	if a.Path, err = p.path(); err != nil {
-		return a, err
-	}
-	a.Field.Name = a.Path[len(a.Path)-1]
-	if !modify {
-		id, err := p.ident("the column's name")
-		if err != nil {
-			return a, err
-		}
-		if id.Name != a.Field.Name {
-			return a, &Error{Msg: "CHANGE cannot rename and change a column at once", Hint: "use RENAME COLUMN, then MODIFY", Text: p.text, Pos: id.Start}
-		}
-	}
 	if a.Field.Type, err = p.typeName(); err != nil {
 		return a, err
 	}

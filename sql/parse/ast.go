@@ -269,6 +269,10 @@ type Query struct {
 	Backquotes []Ident
 	// Verb is the first word in upper case: SELECT, WITH, EXPLAIN, PRAGMA, …
 	Verb string
+	// Kept says that the engine keeps the text and runs it later: CREATE VIEW, CREATE MACRO, PREPARE.
+	Kept bool
+	// Body is where the query begins that an EXPLAIN explains; 0 without EXPLAIN.
+	Body int
 }
 
 // NameRef is a table's name in a column reference.
@@ -281,6 +285,8 @@ type NameRef struct {
 type TableRef struct {
 	Parts   []Ident // 1 to 3 names
 	Aliased bool    // an alias follows or precedes
+	Alone   bool    // only a name may stand here: SUMMARIZE t, TABLE t, COPY t TO …
+	Target  bool    // the statement writes to the table: COPY t FROM …
 	At      TimeTravel
 	Options []Option
 	// Span is what has to be replaced: name, time travel and hint.

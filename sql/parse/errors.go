@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tarnlake/tarn"
 )
 
 // Error is a mistake in the text. Error() shows the line and a caret below the place.
@@ -14,7 +16,12 @@ type Error struct {
 	Pos  int    // byte offset into it
 	// Incomplete says that the text may be the beginning of something right: a shell asks for more.
 	Incomplete bool
+	// File is what the text was read from, if that is known.
+	File string
 }
+
+// Unwrap says that the request was wrong.
+func (e *Error) Unwrap() error { return tarn.ErrInvalid }
 
 // Line is the number of the line, from 1, and Column that of the character in it, from 1.
 func (e *Error) Line() (line, column int) {
@@ -26,6 +33,9 @@ func (e *Error) Line() (line, column int) {
 // Message is the message with the place, without the excerpt.
 func (e *Error) Message() string {
 	line, col := e.Line()
+	if e.File != "" {
+		return fmt.Sprintf("%s:%d:%d: %s", e.File, line, col, e.Msg)
+	}
 	return fmt.Sprintf("line %d, column %d: %s", line, col, e.Msg)
 }
 

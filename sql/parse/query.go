@@ -110,25 +110,31 @@ func (w *walker) top() error {
 				return err
 			}
 		}
+		w.q.Body = p.cur().start
+		for _, v := range []string{"INSERT", "DELETE", "UPDATE", "MERGE", "ALTER", "CALL"} {
+			if p.is(v) {
+				return p.errorAt(p.cur(), "EXPLAIN of "+v+" is not supported", "explain its SELECT")
+			}
+		}
 		return w.top()
 	case p.is("DESCRIBE"), p.is("DESC"), p.is("SUMMARIZE"):
 		p.advance()
 		if p.cur().kind == word && isQueryStart(p.cur().text) || p.is("(") {
 			return w.query(nil)
 		}
-		if err := w.factor(nil); err != nil {
-			return err
-		}
-		return w.expr(nil, false)
+		return w.alone()
 	case p.accept("COPY"):
-		if p.cur().isName() {
-			if err := w.factor(nil); err != nil {
+		if p.is("(") && isQueryStart(p.at(1).text) {
+			if err := w.group(nil); err != nil {
 				return err
 			}
+			return w.expr(nil, false)
 		}
-		return w.expr(nil, false)
+		return w.alone()
 	case p.is("CREATE"), p.is("PREPARE"):
+		w.q.Kept = p.is("PREPARE")
 		for p.cur().kind != eof && !p.is("(") && !p.accept("AS") {
+			w.q.Kept = w.q.Kept || p.is("VIEW") || p.is("MACRO") || p.is("FUNCTION")
 			p.advance()
 		}
 		if p.cur().kind == word && isQueryStart(p.cur().text) {
@@ -139,6 +145,25 @@ func (w *walker) top() error {
 		return w.query(nil)
 	}
 	return w.expr(nil, false)
+}
+
+// alone reads a table that stands in no FROM, and what follows it.
+func (w *walker) alone() error {
+	p := w.p
+	n := len(w.q.Refs)
+	if p.cur().isName() {
+		if err := w.name(nil); err != nil {
+			return err
+		}
+	}
+	start := p.pos
+	if err := w.expr(nil, false); err != nil {
+		return err
+	}
+	for i := start; n < len(w.q.Refs) && i < p.pos; i++ {
+		w.q.Refs[n].Target = w.q.Refs[n].Target || p.toks[i].is("FROM") && w.q.Verb == "COPY"
+	}
+	return nil
 }
 
 // createRest reads on from a parenthesis: columns of a view or arguments of a macro, then AS.
@@ -178,6 +203,12 @@ func (w *walker) query(s *scope) error {
 				return err
 			}
 			start = p.pos
+			if p.is("INSERT") {
+				return p.errorAt(p.cur(), "WITH before INSERT is not supported", "write INSERT INTO t WITH … SELECT …")
+			}
+			if p.is("DELETE") || p.is("UPDATE") || p.is("MERGE") {
+				return p.errorAt(p.cur(), "WITH before "+strings.ToUpper(p.cur().text)+" is not supported", "write WHERE key IN (WITH … SELECT …)")
+			}
 		case t.is("FROM") && !w.distinctFrom():
 			p.advance()
 			inFrom = true
@@ -189,7 +220,12 @@ func (w *walker) query(s *scope) error {
 			if err := w.factor(s); err != nil {
 				return err
 			}
-		case (t.is("TABLE") || t.is("PIVOT") || t.is("UNPIVOT")) && (p.pos == start || w.afterSetOp()) && p.at(1).isName():
+		case t.is("TABLE") && (p.pos == start || w.afterSetOp()) && p.at(1).isName():
+			p.advance()
+			if err := w.name(s); err != nil {
+				return err
+			}
+		case (t.is("PIVOT") || t.is("UNPIVOT")) && (p.pos == start || w.afterSetOp()) && p.at(1).isName():
 			p.advance()
 			if err := w.factor(s); err != nil {
 				return err

@@ -10,6 +10,18 @@ import (
 // database.table.column lose the database. A nil replace replaces nothing. extra are tables whose
 // columns are named with their database although they are not among Refs.
 func (q *Query) Rewrite(script string, replace func(i int) (string, bool), extra ...TableName) string {
+	text, _ := q.RewriteMapped(script, replace, extra...)
+	return text
+}
+
+// Piece is a part of a rewritten text and where in the script it comes from.
+type Piece struct {
+	Out, In, Len int
+	Replaced     bool // it stands for what is at In; else it is the same text
+}
+
+// RewriteMapped is Rewrite, and tells where the pieces of the text come from.
+func (q *Query) RewriteMapped(script string, replace func(i int) (string, bool), extra ...TableName) (string, []Piece) {
 	type edit struct {
 		Span
 		text string
@@ -24,7 +36,7 @@ func (q *Query) Rewrite(script string, replace func(i int) (string, bool), extra
 		if !ok {
 			continue
 		}
-		if !r.Aliased {
+		if !r.Aliased && !r.Alone {
 			text += " AS " + Quote(r.Parts[len(r.Parts)-1].Name)
 		}
 		edits = append(edits, edit{r.Span, text})
@@ -50,17 +62,21 @@ func (q *Query) Rewrite(script string, replace func(i int) (string, bool), extra
 		return b.End - a.End
 	})
 	var out strings.Builder
+	var pieces []Piece
 	pos := q.Start
 	for _, e := range edits {
 		if e.Start < pos {
 			continue
 		}
+		pieces = append(pieces, Piece{out.Len(), pos, e.Start - pos, false})
 		out.WriteString(script[pos:e.Start])
+		pieces = append(pieces, Piece{out.Len(), e.Start, len(e.text), true})
 		out.WriteString(e.text)
 		pos = e.End
 	}
+	pieces = append(pieces, Piece{out.Len(), pos, q.End - pos, false})
 	out.WriteString(script[pos:q.End])
-	return out.String()
+	return out.String(), pieces
 }
 
 // Quote puts a name into double quotes.

@@ -232,6 +232,9 @@ func (p *parser) call() (Statement, error) {
 			return nil, err
 		}
 	}
+	if p.is(".") {
+		return nil, p.errorAt(p.cur(), "there are no procedures of "+id.Name, "procedures are called sys.name(…); SHOW PROCEDURES lists them")
+	}
 	s := &Call{Name: strings.ToLower(id.Name)}
 	if p.is("(") && p.at(1).is(")") {
 		p.pos += 2
@@ -281,4 +284,28 @@ func (p *parser) set() (Statement, error) {
 	}
 	s.Span = p.span(start)
 	return s, p.end()
+}
+
+// ForEngine reads a statement of a script as text for DuckDB, whatever it is: one about a table of DuckDB's own.
+func ForEngine(script string, r Span) (*Query, error) {
+	toks, err := lex(script)
+	if err != nil {
+		return nil, err
+	}
+	var own []token
+	for _, t := range toks {
+		if t.start >= r.Start && t.end <= r.End && t.kind != eof {
+			own = append(own, t)
+		}
+	}
+	p := &parser{text: script, toks: append(own, token{kind: eof, start: r.End, end: r.End})}
+	q := &Query{}
+	w := &walker{p: p, q: q}
+	start := p.cur()
+	q.Verb = strings.ToUpper(start.text)
+	if err := w.query(nil); err != nil {
+		return nil, err
+	}
+	w.done(start)
+	return q, nil
 }

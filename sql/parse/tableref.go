@@ -24,17 +24,8 @@ func (w *walker) factor(s *scope) error {
 	case !t.isName(), t.kind == word && (isQueryStart(t.text) || endsTable(t.text)):
 		return nil // whatever it is, DuckDB will tell
 	}
-	r := TableRef{Aliased: aliased}
-	for {
-		id := p.advance()
-		r.Parts = append(r.Parts, Ident{Name: id.text, Quoted: id.kind == quoted, Span: Span{id.start, id.end}})
-		if !p.is(".") || !p.at(1).isName() {
-			break
-		}
-		p.pos++
-	}
-	r.Bare = p.span(t)
-	r.Span = r.Bare
+	r := w.ref()
+	r.Aliased = aliased
 	if p.is("(") || len(r.Parts) == 1 && s.has(t.text) {
 		return nil
 	}
@@ -55,11 +46,56 @@ func (w *walker) factor(s *scope) error {
 	return nil
 }
 
+// ref reads a table's name.
+func (w *walker) ref() TableRef {
+	p := w.p
+	t := p.cur()
+	var r TableRef
+	for {
+		id := p.advance()
+		r.Parts = append(r.Parts, Ident{Name: id.text, Quoted: id.kind == quoted, Span: Span{id.start, id.end}})
+		if !p.is(".") || !p.at(1).isName() {
+			break
+		}
+		p.pos++
+	}
+	r.Bare = p.span(t)
+	r.Span = r.Bare
+	return r
+}
+
+// name reads a table where no alias may follow.
+func (w *walker) name(s *scope) error {
+	t := w.p.cur()
+	r := w.ref()
+	r.Alone = true
+	if w.p.is("(") && w.q.Verb != "COPY" || len(r.Parts) == 1 && s.has(t.text) {
+		return nil
+	}
+	if err := w.travel(&r); err != nil {
+		return err
+	}
+	w.q.Refs = append(w.q.Refs, r)
+	return nil
+}
+
 // tables reads ( … ) in FROM: a query, or tables.
 func (w *walker) tables(s *scope) error {
 	p := w.p
 	if first := p.at(1); first.kind == word && isQueryStart(first.text) {
 		return w.group(s)
+	}
+	if next := p.at(2); (p.at(1).is("SUMMARIZE") || p.at(1).is("DESCRIBE")) && next.isName() {
+		open := p.advance()
+		p.advance()
+		read := w.name
+		if next.kind == word && isQueryStart(next.text) {
+			read = w.query
+		}
+		if err := read(s); err != nil {
+			return err
+		}
+		return w.closing(open)
 	}
 	if err := p.enter(); err != nil {
 		return err
