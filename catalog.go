@@ -68,6 +68,14 @@ func newEnv(fs fileio.FS, o *OpenOptions) *env {
 	return e
 }
 
+// wallMillis is the time that files are stamped with: the wall clock of the clock's zone, as if it was in
+// UTC. So the format has it.
+func (e *env) wallMillis() int64 {
+	now := e.now()
+	_, east := now.Zone()
+	return now.UnixMilli() + int64(east)*1000
+}
+
 // Catalog is a warehouse: databases with tables in them.
 type Catalog struct {
 	env       *env

@@ -1,6 +1,11 @@
 package tarn
 
-import "time"
+import (
+	"time"
+
+	"github.com/tarnlake/tarn/internal/appendtbl"
+	"github.com/tarnlake/tarn/internal/manifest"
+)
 
 // Events are called when something happened: progress bars, metrics and logs hang here. Members may
 // be nil. They are called by the goroutine that did the work, must not block and must be safe for
@@ -51,4 +56,30 @@ type ExpireEvent struct {
 	Snapshots int
 	Files     int
 	Err       error // why it ended early, nil
+}
+
+// plainEvents tells of compactions of append tables; nil: nobody asks.
+func (t *Table) plainEvents() func(appendtbl.Compaction) {
+	f := t.env.events.Compacted
+	if f == nil {
+		return nil
+	}
+	return func(c appendtbl.Compaction) {
+		if c.Err == nil {
+			f(compactEvent(CompactEvent{Table: t.id.String(), Bucket: c.Location.Bucket}, c.Before, c.After))
+		}
+	}
+}
+
+// compactEvent adds up the files of a compaction.
+func compactEvent(x CompactEvent, before, after []*manifest.DataFile) CompactEvent {
+	x.InFiles, x.OutFiles = len(before), len(after)
+	for _, f := range before {
+		x.InBytes += f.Size
+	}
+	for _, f := range after {
+		x.OutBytes += f.Size
+		x.RewrittenRows += f.Rows
+	}
+	return x
 }

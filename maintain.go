@@ -33,7 +33,8 @@ func (t *Table) SnapshotAt(ctx context.Context, id int64) (*Snapshot, error) {
 // Snapshots lists the numbers of the snapshots, in order.
 func (t *Table) Snapshots(ctx context.Context) ([]int64, error) { return t.snaps.List(ctx) }
 
-// ExpireOptions override the retention options of the table. Zero values leave them.
+// ExpireOptions override the retention options of the table. Zero values leave them, but RetainMax lowers the
+// least number of snapshots with it.
 type ExpireOptions struct {
 	RetainMin, RetainMax int
 	TimeRetained         time.Duration
@@ -55,6 +56,9 @@ func (t *Table) expireOptions(o ExpireOptions) expire.Options {
 	}
 	if o.RetainMax > 0 {
 		c.RetainMax = o.RetainMax
+		if o.RetainMin <= 0 { // whoever asks for few snapshots means it
+			c.RetainMin = min(c.RetainMin, o.RetainMax)
+		}
 	}
 	if o.TimeRetained != 0 {
 		c.TimeRetained = o.TimeRetained

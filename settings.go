@@ -33,7 +33,7 @@ func (t *Table) dataConfig() (datafile.Config, error) {
 		Format: options.FileFormat.Get(o), Compression: options.FileCompression.Get(o), CompressionLevel: options.ZstdLevel.Get(o),
 		TargetFileSize: t.targetFileSize(), ThinMode: options.ThinMode.Get(o), FormatOptions: t.schema.Options,
 		DenseStats:  options.StatsDense.Get(o) && t.version() >= manifest.V10,
-		ClockMillis: func() int64 { return t.env.now().UnixMilli() },
+		ClockMillis: t.env.wallMillis,
 	}
 	if options.BlockSize.Set(o) {
 		c.BlockSize = options.BlockSize.Get(o)

@@ -145,7 +145,7 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(),
 		TargetFileSize: t.targetFileSize(), WriteBuffer: options.WriteBuffer.Get(o), Spill: t.spill(), FanIn: options.MaxFileHandles.Get(o),
 		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o),
-		ClockMillis: func() int64 { return t.env.now().UnixMilli() }, Events: t.treeEvents(),
+		ClockMillis: t.env.wallMillis, Events: t.treeEvents(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
@@ -162,8 +162,8 @@ func (t *Table) plainTable() *appendtbl.Table {
 	}
 	return appendtbl.NewTable(appendtbl.Config{
 		Store: appendtbl.Files(t.files), Fields: t.schema.Fields, Ordered: t.buckets() > 0, IgnoreDelete: options.IgnoreDelete.Get(o),
-		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o),
-		Pick: appendtbl.PickOptions{TargetSize: t.targetFileSize(), MinFiles: options.MinFileNum.Get(o), SmallRatio: ratio},
+		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o), Compaction: t.plainEvents(),
+		Pick: appendtbl.PickOptions{TargetSize: t.targetFileSize(), MinFiles: options.MinFileNum.Get(o), SmallRatio: ratio, OpenCost: options.SplitOpenCost.Get(o)},
 	})
 }
 
@@ -172,18 +172,9 @@ func (t *Table) treeEvents() lsm.Events {
 	ev := lsm.Events{}
 	if f := e.Compacted; f != nil {
 		ev.Compaction = func(c lsm.Compaction) {
-			if c.Err != nil {
-				return
+			if c.Err == nil {
+				f(compactEvent(CompactEvent{Table: t.id.String(), Bucket: c.Location.Bucket, OutLevel: c.Level, UpgradedWithoutRewrite: c.Upgraded}, c.Before, c.After))
 			}
-			x := CompactEvent{Table: t.id.String(), Bucket: c.Location.Bucket, InFiles: len(c.Before), OutFiles: len(c.After), OutLevel: c.Level, UpgradedWithoutRewrite: c.Upgraded}
-			for _, f := range c.Before {
-				x.InBytes += f.Size
-			}
-			for _, f := range c.After {
-				x.OutBytes += f.Size
-				x.RewrittenRows += f.Rows
-			}
-			f(x)
 		}
 	}
 	ev.Stall = func(s lsm.Stall) {

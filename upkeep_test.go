@@ -1,0 +1,183 @@
+package tarn_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/types"
+)
+
+// upkeepTable makes a table of one INT column, with a key or without.
+func upkeepTable(t *testing.T, o *tarn.OpenOptions, keyed bool, opts map[string]string) *tarn.Table {
+	t.Helper()
+	cat, err := tarn.Open(t.Context(), t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cat.CreateDatabase(t.Context(), "d", nil); err != nil {
+		t.Fatal(err)
+	}
+	def := tarn.TableDef{Fields: []types.Field{{Name: "k", Type: types.MustParse("INT NOT NULL")}}, Options: opts}
+	if keyed {
+		def.PrimaryKeys = []string{"k"}
+	}
+	tab, err := cat.CreateTable(t.Context(), "d.t", def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+func upkeepWrite(t *testing.T, tab *tarn.Table, k int) {
+	t.Helper()
+	w, err := tab.NewWriter(t.Context(), &tarn.WriterOptions{WaitCompaction: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := array.NewInt32Builder(memory.DefaultAllocator)
+	b.Append(int32(k))
+	fields, err := tab.Fields()
+	if err != nil {
+		t.Fatal(err)
+	}
+	col := b.NewArray()
+	rec := array.NewRecordBatch(types.ArrowSchema(fields), []arrow.Array{col}, 1)
+	if err := w.Write(t.Context(), tarn.Batch{RecordBatch: rec}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Files are stamped with the wall clock of the zone, as the reference does; snapshots with the time.
+func TestFileTimesAreOfTheWallClock(t *testing.T) {
+	now := time.Date(2024, 5, 6, 7, 8, 9, 0, time.FixedZone("east", 5*3600+1800))
+	for _, keyed := range []bool{false, true} {
+		opts := map[string]string{"num-sorted-run.compaction-trigger": "2", "compaction.min.file-num": "2"}
+		if keyed {
+			opts["bucket"] = "1"
+		}
+		tab := upkeepTable(t, &tarn.OpenOptions{Clock: func() time.Time { return now }}, keyed, opts)
+		for k := range 3 {
+			upkeepWrite(t, tab, k)
+		}
+		s, err := tab.LatestSnapshot(t.Context())
+		if err != nil || s.TimeMillis != now.UnixMilli() {
+			t.Errorf("keyed %v: snapshot of %v, %v; want %d", keyed, s, err, now.UnixMilli())
+		}
+		files, err := tarn.OpenTable(t.Context(), tab.Path()+"$files", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for b, err := range files.Scan(tarn.ScanOptions{Columns: []string{"creation_time"}}).Batches(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range int(b.NumRows()) {
+				n++
+				if got := b.Column(0).ValueStr(i); got != "2024-05-06T07:08:09" {
+					t.Errorf("keyed %v: a file of %s", keyed, got)
+				}
+			}
+		}
+		if n == 0 {
+			t.Errorf("keyed %v: no files", keyed)
+		}
+	}
+}
+
+// Compactions of tables of both kinds are told.
+func TestCompactionsAreTold(t *testing.T) {
+	for _, keyed := range []bool{false, true} {
+		var mu sync.Mutex
+		var got []string
+		ev := &tarn.Events{Compacted: func(e tarn.CompactEvent) {
+			mu.Lock()
+			defer mu.Unlock()
+			if e.InBytes <= 0 || e.OutBytes <= 0 {
+				t.Errorf("event %+v has no bytes", e)
+			}
+			got = append(got, fmt.Sprintf("%s %d -> %d, %d rows", e.Table, e.InFiles, e.OutFiles, e.RewrittenRows))
+		}}
+		opts := map[string]string{"write-only": "true"}
+		if keyed {
+			opts["bucket"] = "1"
+		}
+		tab := upkeepTable(t, &tarn.OpenOptions{Events: ev}, keyed, opts)
+		for k := range 3 {
+			upkeepWrite(t, tab, k)
+		}
+		compacting, err := tab.With(t.Context(), map[string]string{"write-only": "false"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := compacting.Compact(t.Context(), tarn.CompactOptions{Full: true}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"d.t 3 -> 1, 3 rows"}; !slices.Equal(got, want) {
+			t.Errorf("keyed %v: told %q, want %q", keyed, got, want)
+		}
+	}
+}
+
+// With source.split.open-file-cost small files count for more, so fewer of them are joined into one.
+func TestOpenCostCutsJoins(t *testing.T) {
+	for cost, want := range map[string]int{"1 b": 4, "1 mb": 2} {
+		most := 0 // files joined at once
+		ev := &tarn.Events{Compacted: func(e tarn.CompactEvent) { most = max(most, e.InFiles) }}
+		tab := upkeepTable(t, &tarn.OpenOptions{Events: ev}, false, map[string]string{"write-only": "true", "target-file-size": "1 mb", "source.split.open-file-cost": cost})
+		for k := range 4 {
+			upkeepWrite(t, tab, k)
+		}
+		compacting, err := tab.With(t.Context(), map[string]string{"write-only": "false"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := compacting.Compact(t.Context(), tarn.CompactOptions{Full: true}); err != nil {
+			t.Fatal(err)
+		}
+		if most != want {
+			t.Errorf("open cost %s: %d files were joined, want %d", cost, most, want)
+		}
+	}
+}
+
+// Who asks for at most so many snapshots gets that, whatever the table keeps at least.
+func TestExpireToOne(t *testing.T) {
+	tab := upkeepTable(t, nil, false, map[string]string{"write-only": "true"})
+	for k := range 4 {
+		upkeepWrite(t, tab, k)
+	}
+	for _, c := range []struct {
+		o    tarn.ExpireOptions
+		want []int64
+	}{
+		{tarn.ExpireOptions{}, []int64{1, 2, 3, 4}},
+		{tarn.ExpireOptions{RetainMax: 3}, []int64{2, 3, 4}},
+		{tarn.ExpireOptions{RetainMax: 1}, []int64{4}},
+	} {
+		if _, err := tab.ExpireSnapshots(t.Context(), c.o); err != nil {
+			t.Fatalf("%+v: %v", c.o, err)
+		}
+		if got, err := tab.Snapshots(context.Background()); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%+v: snapshots %v, %v; want %v", c.o, got, err, c.want)
+		}
+	}
+	if _, err := tab.ExpireSnapshots(t.Context(), tarn.ExpireOptions{RetainMin: 5, RetainMax: 2}); err == nil {
+		t.Error("at least 5 and at most 2 was taken")
+	}
+}
