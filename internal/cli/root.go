@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -38,22 +39,26 @@ type app struct {
 	quiet     bool
 	color     string
 
-	stop chan struct{} // closed by the first signal
+	stop      chan struct{}                       // closed by the first signal
+	interrupt *atomic.Pointer[context.CancelFunc] // in a shell: stops the statement that runs
 }
 
 // Main runs a command line and gives the exit code.
 func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	a := &app{in: in, out: out, err: errOut, stop: make(chan struct{})}
-	a.tty, a.errTTY = isTTY(out), isTTY(errOut)
+	a := newApp(in, out, errOut)
 	sigs := make(chan os.Signal, 2)
 	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(sigs)
 	go func() {
 		// The first signal lets a running job end its step, the second ends at once.
 		first := true
-		for range sigs {
+		for sig := range sigs {
+			if stop := a.interrupt.Load(); stop != nil && sig == os.Interrupt {
+				(*stop)()
+				continue
+			}
 			if !first {
 				os.Exit(exitInterrupted)
 			}
@@ -74,6 +79,13 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		a.report(err)
 	}
 	return exitCode(ctx, err)
+}
+
+func newApp(in io.Reader, out, errOut io.Writer) *app {
+	return &app{
+		in: in, out: out, err: errOut, tty: isTTY(out), errTTY: isTTY(errOut),
+		stop: make(chan struct{}), interrupt: new(atomic.Pointer[context.CancelFunc]),
+	}
 }
 
 // stoppable commands watch for the first signal themselves.

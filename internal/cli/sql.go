@@ -3,10 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -52,14 +51,18 @@ terminal. They run one after the other and end with the first that fails.`,
 }
 
 func (a *app) sql(ctx context.Context, o *sqlOptions, args []string) error {
-	scripts := args
+	var scripts []script
+	for _, text := range args {
+		scripts = append(scripts, script{text: text})
+	}
 	for _, name := range o.files {
 		text, err := a.readFile(name)
 		if err != nil {
 			return err
 		}
-		scripts = append(scripts, text)
+		scripts = append(scripts, script{file: name, text: text})
 	}
+	out := &results{app: a}
 	cat, err := a.open(ctx, "")
 	if err != nil {
 		return err
@@ -74,16 +77,62 @@ func (a *app) sql(ctx context.Context, o *sqlOptions, args []string) error {
 			if err != nil {
 				return err
 			}
-			scripts = append(scripts, text)
+			scripts = append(scripts, script{text: text})
 		}
-		for _, text := range scripts {
-			if err := s.Run(ctx, text, func(r *sql.Result) error { return a.printResult(ctx, r) }); err != nil {
-				return err
+		for _, sc := range scripts {
+			if err := s.Run(ctx, sc.text, func(r *sql.Result) error { return out.print(ctx, r) }); err != nil {
+				return sc.locate(err)
 			}
 		}
 		return nil
 	}
-	return errors.Join(run(), s.Close())
+	err = run()
+	if cerr := s.Close(); cerr != nil {
+		err = errors.Join(err, cerr)
+	}
+	return err
+}
+
+// script is a text to run, and the file that it is from.
+type script struct{ file, text string }
+
+// locate puts the file and the line before an error.
+func (s script) locate(err error) error {
+	if s.file == "" {
+		return err
+	}
+	name := s.file
+	if name == "-" {
+		name = "standard input"
+	}
+	var pe *parse.Error
+	var ee *sql.EngineError
+	var se *sql.StatementError
+	switch {
+	case errors.As(err, &pe):
+		pe.File = name
+	case errors.As(err, &ee) && ee.Place != nil:
+		ee.Place.File = name
+	case errors.As(err, &se):
+		return fmt.Errorf("%s:%d: %w", name, se.Line, err)
+	}
+	return err
+}
+
+// results prints the results of scripts, one after the other.
+type results struct {
+	*app
+	n int
+}
+
+func (o *results) print(ctx context.Context, r *sql.Result) error {
+	if r.Fields != nil {
+		o.n++
+		if name, _ := o.outputName(); o.n > 1 && (name == "parquet" || name == "arrow") {
+			return usage(fmt.Errorf("--output %s holds one result, and there are several statements with rows", name))
+		}
+	}
+	return o.printResult(ctx, r)
 }
 
 // readFile reads a text, from standard input if it is called "-".
@@ -120,93 +169,4 @@ func (a *app) printResult(ctx context.Context, r *sql.Result) error {
 			return err
 		}
 	}
-}
-
-const shellHelp = `Statements end with a semicolon and may have several lines. exit, quit or Ctrl-D ends.
-  SHOW DATABASES;  USE shop;  SHOW TABLES;  DESCRIBE orders;  SHOW CREATE TABLE orders;
-  SELECT … FROM orders;  … FROM orders$snapshots;  … FROM orders FOR SYSTEM_VERSION AS OF 3;
-  INSERT, UPDATE, DELETE, CREATE, ALTER, DROP, TRUNCATE;  SHOW PROCEDURES;  CALL sys.compact('shop.orders');
-`
-
-// shell reads statements from a terminal until the end.
-func (a *app) shell(ctx context.Context, s *sql.Session, in *os.File, cat *tarn.Catalog) error {
-	a.say("tarn %s, warehouse %s. Type help for help.\n", version(), cat.Warehouse())
-	raw, err := term.MakeRaw(int(in.Fd()))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = term.Restore(int(in.Fd()), raw) }()
-	line := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{in, a.out}, "")
-	if w, h, err := term.GetSize(int(in.Fd())); err == nil {
-		_ = line.SetSize(w, h)
-	}
-	var text strings.Builder
-	for {
-		line.SetPrompt(prompt(s, text.Len() > 0))
-		l, err := line.ReadLine()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
-			return err
-		}
-		if text.Len() == 0 {
-			switch strings.TrimRight(strings.ToLower(strings.TrimSpace(l)), "; ") {
-			case "":
-				continue
-			case "exit", "quit", `\q`:
-				return nil
-			case "help", "?":
-				_, _ = line.Write([]byte(shellHelp))
-				continue
-			}
-		}
-		text.WriteString(l + "\n")
-		if !ended(text.String()) {
-			continue
-		}
-		// Output and the keys for interrupting want the terminal as it was.
-		if err := term.Restore(int(in.Fd()), raw); err != nil {
-			return err
-		}
-		a.statement(ctx, s, text.String())
-		text.Reset()
-		if _, err := term.MakeRaw(int(in.Fd())); err != nil {
-			return err
-		}
-	}
-}
-
-func prompt(s *sql.Session, more bool) string {
-	if more {
-		return "   …> "
-	}
-	if s.Database() == "" {
-		return "tarn> "
-	}
-	return s.Database() + "> "
-}
-
-// ended says whether a text is whole: its last statement is closed by a semicolon, outside of quotes.
-func ended(text string) bool {
-	if !strings.HasSuffix(strings.TrimSpace(text), ";") {
-		return false
-	}
-	_, err := parse.Script(text)
-	var pe *parse.Error
-	return !errors.As(err, &pe) || !pe.Incomplete
-}
-
-// statement runs what was typed and reports its error.
-func (a *app) statement(ctx context.Context, s *sql.Session, text string) {
-	start := time.Now()
-	err := s.Run(ctx, text, func(r *sql.Result) error { return a.printResult(ctx, r) })
-	if err != nil {
-		a.report(err)
-		return
-	}
-	a.say("%.3f s\n", time.Since(start).Seconds())
 }
