@@ -2,7 +2,10 @@ package tarn
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/jobs"
 )
 
@@ -44,7 +47,20 @@ func (c *Catalog) Jobs(ctx context.Context) ([]string, error) {
 // PreparedByJobs gives what live checkpoints of all jobs have prepared for a table: files that nobody
 // may clean away.
 func (c *Catalog) PreparedByJobs(ctx context.Context, table string) ([]*Prepared, error) {
-	raw, err := jobs.Prepared(ctx, c.env.fs, c.warehouse, table)
+	return preparedByJobs(ctx, c.env.fs, c.warehouse, table)
+}
+
+// preparedByJobs does the same for this table, which lies two folders below its warehouse.
+func (t *Table) preparedByJobs(ctx context.Context) ([]*Prepared, error) {
+	p, err := preparedByJobs(ctx, t.env.fs, parentDir(parentDir(t.path)), Ident{Database: t.id.Database, Table: t.id.Table}.String())
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return p, nil
+}
+
+func preparedByJobs(ctx context.Context, fs fileio.FS, warehouse, table string) ([]*Prepared, error) {
+	raw, err := jobs.Prepared(ctx, fs, warehouse, table)
 	if err != nil {
 		return nil, err
 	}
@@ -58,3 +74,6 @@ func (c *Catalog) PreparedByJobs(ctx context.Context, table string) ([]*Prepared
 	}
 	return out, nil
 }
+
+// parentDir cuts the last name off; path.Dir would make s3:/ of s3://.
+func parentDir(p string) string { return p[:max(0, strings.LastIndexByte(p, '/'))] }

@@ -3,6 +3,7 @@ package tarn
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -202,10 +203,15 @@ func (t *Table) DeleteTag(ctx context.Context, name string) error {
 }
 
 // Orphans finds files that nothing refers to and that are older than some time, and removes them
-// unless dryRun. Files that jobs have prepared and will commit are spared if they are in keep.
+// unless dryRun. Files that are prepared and will be committed are spared if they are in keep, or in a
+// checkpoint of a job of the warehouse.
 func (t *Table) Orphans(ctx context.Context, olderThan time.Time, dryRun bool, keep ...*Prepared) ([]string, error) {
+	prepared, err := t.preparedByJobs(ctx)
+	if err != nil {
+		return nil, err
+	}
 	names := map[string]bool{}
-	for _, p := range keep {
+	for _, p := range slices.Concat(keep, prepared) {
 		for _, d := range p.parts() {
 			for _, path := range d.Paths {
 				names[path] = true

@@ -18,6 +18,7 @@ import (
 	"github.com/tarnlake/tarn/cdc"
 	"github.com/tarnlake/tarn/cdc/source/files"
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/fileio/open"
 	"github.com/tarnlake/tarn/internal/tarntest"
 )
 
@@ -92,8 +93,15 @@ checkpoint: {every: 1h, rows: 4}
 	return cdc.Run(ctx, cfg, cdc.RunOptions{Source: src})
 }
 
+// The three ways in which orphans are treated while the job is down.
+const (
+	orphansStay = iota
+	orphansGo   // those that no checkpoint of the job needs
+	unsharedGo  // and those: other engines do not know of checkpoints
+)
+
 // meddle is what others do to the tables while the job is down.
-func (f *following) meddle(what, uri string, orphans bool) {
+func (f *following) meddle(what, uri string, orphans int) {
 	ctx := f.t.Context()
 	cat, err := tarn.Open(ctx, uri, nil)
 	if err != nil {
@@ -113,11 +121,44 @@ func (f *following) meddle(what, uri string, orphans bool) {
 		if _, err := tab.ExpireSnapshots(ctx, tarn.ExpireOptions{RetainMin: 1, RetainMax: 1, TimeRetained: -1}); err != nil {
 			f.t.Fatalf("%s: foreign expiry: %v", what, err)
 		}
-		if orphans {
-			if _, err := tab.Orphans(ctx, time.Now().Add(time.Hour), false); err != nil {
-				f.t.Fatalf("%s: foreign orphan cleaning: %v", what, err)
+		if orphans == orphansStay {
+			continue
+		}
+		prepared, err := cat.PreparedByJobs(ctx, fmt.Sprint("ods.t", i))
+		if err != nil {
+			f.t.Fatalf("%s: %v", what, err)
+		}
+		whole := make([]error, len(prepared))
+		for i, p := range prepared {
+			whole[i] = tab.CheckPrepared(ctx, p)
+		}
+		if orphans == unsharedGo {
+			f.move(uri, "/_tarn", "/_away")
+			prepared = nil
+		}
+		if _, err := tab.Orphans(ctx, time.Now().Add(time.Hour), false); err != nil {
+			f.t.Fatalf("%s: foreign orphan cleaning: %v", what, err)
+		}
+		if orphans == unsharedGo {
+			f.move(uri, "/_away", "/_tarn")
+		}
+		for i, p := range prepared {
+			if err := tab.CheckPrepared(ctx, p); (err == nil) != (whole[i] == nil) {
+				f.t.Fatalf("%s: what a checkpoint has prepared was cleaned away: %v", what, err)
 			}
 		}
+	}
+}
+
+// move renames a folder of the warehouse.
+func (f *following) move(uri, from, to string) {
+	f.t.Helper()
+	fs, root, err := open.FS(f.t.Context(), uri, nil)
+	if err == nil {
+		err = fs.Rename(f.t.Context(), root+from, root+to)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		f.t.Fatal(err)
 	}
 }
 
@@ -192,11 +233,11 @@ func (f *following) dies(k int, fate fileio.Fate) bool {
 		f.look("without a fault", uri)
 		return false
 	}
-	for _, orphans := range []bool{false, true} {
-		if (k/stride())%2 == 0 == orphans && !tarntest.Size().EveryCall {
-			continue // one of the two is enough
+	for orphans := range 3 {
+		if (k/stride())%3 != orphans && !tarntest.Size().EveryCall {
+			continue // one of them is enough
 		}
-		what := fmt.Sprintf("keyed %v, %v at call %d, orphans cleaned: %v", f.keyed, fate, k, orphans)
+		what := fmt.Sprintf("keyed %v, %v at call %d, orphans: %d", f.keyed, fate, k, orphans)
 		after, unmount := mount(mem.CrashClone())
 		f.meddle(what, after, orphans)
 		f.finish(what, after)
@@ -264,7 +305,7 @@ func TestSyncUndecided(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f.meddle("no consumer", uri, true)
+	f.meddle("no consumer", uri, orphansGo)
 	before, err := scan(t, tab, tarn.ScanOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -312,7 +353,7 @@ func TestSyncDiesAgain(t *testing.T) {
 				if rnd.IntN(2) == 0 {
 					what += " (meddled)"
 					uri, unmount := mount(mem)
-					f.meddle(what, uri, rnd.IntN(2) == 0)
+					f.meddle(what, uri, rnd.IntN(3))
 					unmount()
 				}
 			}
