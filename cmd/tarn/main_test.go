@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/hex"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -33,7 +35,7 @@ func runScripts(t *testing.T, dir string) {
 			e.Setenv("TARN_WAREHOUSE", "lake")
 			return nil
 		},
-		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"code": code},
+		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"code": code, "unhex": unhex},
 		UpdateScripts:      os.Getenv("TARN_UPDATE") != "",
 		RequireUniqueNames: true,
 	})
@@ -56,4 +58,14 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// unhex makes a file of the bytes that another one has in hexadecimal.
+func unhex(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: unhex FROM TO")
+	}
+	b, err := hex.DecodeString(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o644))
 }

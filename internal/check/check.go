@@ -9,6 +9,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"slices"
+	"strings"
 
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
@@ -100,7 +101,10 @@ func Run(ctx context.Context, t Table) (*Report, error) {
 }
 
 func (c *checker) problem(damage bool, path, what, advice string) {
-	c.r.Problems = append(c.r.Problems, Problem{damage, path, what, advice})
+	p := Problem{damage, path, strings.ReplaceAll(what, path+": ", ""), advice}
+	if !slices.Contains(c.r.Problems, p) { // several snapshots have the same manifest
+		c.r.Problems = append(c.r.Problems, p)
+	}
 }
 
 // broken notes a file that cannot be read; other errors of the storage end the examination.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	iofs "io/fs"
+	"net"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/paths"
 )
 
 // Exit codes; `tarn help exit-codes` tells them.
@@ -20,18 +22,6 @@ const (
 	exitSomeFailed  = 7
 	exitInterrupted = 130
 )
-
-const exitHelp = `Exit codes:
-  0    done (also after a signal and a clean last checkpoint)
-  1    failed
-  2    usage or configuration
-  3    not found
-  4    conflict, or exists already
-  5    source or storage cannot be reached: trying again helps
-  6    check found damage
-  7    some tables failed, the others are complete
-  130  interrupted
-`
 
 // codeError carries an exit code of its own.
 type codeError struct {
@@ -56,6 +46,14 @@ func (e *hintError) Unwrap() error { return e.err }
 
 func hint(err error, text string) error { return &hintError{err, text} }
 
+// missingFile makes the error of a file that was named and is not there.
+func missingFile(err error) error {
+	if errors.Is(err, iofs.ErrNotExist) {
+		return &codeError{exitNotFound, err}
+	}
+	return err
+}
+
 // unreachable is told by storage that did not answer; such errors have a method of this name.
 type unreachable interface{ Unreachable() bool }
 
@@ -72,12 +70,19 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.Is(err, tarn.ErrConflict), errors.Is(err, tarn.ErrExist), errors.Is(err, iofs.ErrExist), errors.Is(err, tarn.ErrNotEmpty), errors.Is(err, tarn.ErrFenced):
 		return exitConflict
-	case errors.Is(err, tarn.ErrInvalid), errors.Is(err, tarn.ErrUnsupported):
-		return exitUsage
-	case errors.Is(err, tarn.ErrNotExist), errors.Is(err, iofs.ErrNotExist):
-		return exitNotFound
-	case errors.As(err, &u) && u.Unreachable():
+	case errors.As(err, &u) && u.Unreachable(), offline(err):
 		return exitUnreachable
+	case errors.Is(err, tarn.ErrInvalid), errors.Is(err, tarn.ErrUnsupported), errors.Is(err, paths.ErrName):
+		return exitUsage
+	case errors.Is(err, tarn.ErrNotExist):
+		return exitNotFound
 	}
 	return exitFailed
+}
+
+// offline recognises errors of the network.
+func offline(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) || errors.As(err, &dns)
 }

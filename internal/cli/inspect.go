@@ -36,7 +36,7 @@ func (a *app) inspect(ctx context.Context, uri string) error {
 	if strings.HasSuffix(name, ".parquet") {
 		f, err := fs.Open(ctx, p)
 		if err != nil {
-			return err
+			return missingFile(err)
 		}
 		defer f.Close()
 		v, err := parquet.Describe(ctx, f)
@@ -47,7 +47,7 @@ func (a *app) inspect(ctx context.Context, uri string) error {
 	}
 	data, err := fileio.ReadFile(ctx, fs, p)
 	if err != nil {
-		return err
+		return missingFile(err)
 	}
 	var v any
 	switch {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -49,7 +48,7 @@ func (a *app) snapshotShow(ctx context.Context, args []string) error {
 		return err
 	}
 	if s == nil {
-		return fmt.Errorf("table %s: a snapshot %w: nothing was written yet", t.Name(), tarn.ErrNotExist)
+		return fmt.Errorf("table %s: no snapshot is there, one %w until something is written", t.Name(), tarn.ErrNotExist)
 	}
 	_, err = fmt.Fprintln(a.out, string(tarn.SnapshotJSON(s)))
 	return err
@@ -122,6 +121,17 @@ func (a *app) snapshotExpire() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		for _, f := range []string{"retain-max", "retain-min"} {
+			if n, _ := cmd.Flags().GetInt(f); n < 1 && cmd.Flags().Changed(f) {
+				return usage(fmt.Errorf("--%s %d: at least one snapshot is kept", f, n))
+			}
+		}
+		if older < 0 {
+			return usage(fmt.Errorf("--older-than %s: want a length of time, such as 1h", older))
+		}
+		if err := checkRetain(t, o); err != nil {
+			return err
+		}
 		if cmd.Flags().Changed("older-than") {
 			o.TimeRetained = max(older, time.Nanosecond)
 		}
@@ -129,14 +139,29 @@ func (a *app) snapshotExpire() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "%d snapshots expired, %d files removed\n", e.Snapshots, e.Files)
-		return err
+		a.say("%s: %s expired, %s removed\n", t.Name(), count(int64(e.Snapshots), "snapshot"), count(int64(e.Files), "file"))
+		return nil
 	}}
 	f := cmd.Flags()
 	f.IntVar(&o.RetainMax, "retain-max", 0, "keep at most so many snapshots")
 	f.IntVar(&o.RetainMin, "retain-min", 0, "keep at least so many")
 	f.DurationVar(&older, "older-than", 0, "only those older than this (1h)")
 	return cmd
+}
+
+// checkRetain refuses a largest number of snapshots below the smallest that the table keeps.
+func checkRetain(t *tarn.Table, o tarn.ExpireOptions) error {
+	least, from := 10, "snapshot.num-retained.min"
+	if n, err := strconv.Atoi(t.Options()[from]); err == nil {
+		least = n
+	}
+	if o.RetainMin > 0 {
+		least, from = o.RetainMin, "--retain-min"
+	}
+	if o.RetainMax > 0 && o.RetainMax < least {
+		return hint(usage(fmt.Errorf("--retain-max %d is less than %s, %d", o.RetainMax, from, least)), "give a smaller --retain-min too")
+	}
+	return nil
 }
 
 func (a *app) compactCommand() *cobra.Command {
@@ -154,11 +179,15 @@ func (a *app) compactCommand() *cobra.Command {
 			for k, v := range spec {
 				o.Partition[k] = &v
 			}
-			for _, name := range args {
+			var tables []*tarn.Table
+			for _, name := range args { // a wrong name stops it before anything is done
 				t, err := a.table(cmd.Context(), name, nil)
 				if err != nil {
 					return err
 				}
+				tables = append(tables, t)
+			}
+			for _, t := range tables {
 				r, err := t.Compact(cmd.Context(), o)
 				if err != nil {
 					return err
@@ -181,6 +210,9 @@ func (a *app) checkCommand() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{Use: "check TABLE", Short: "Examine a table: that all its files are there and fit together", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
 		t, err := a.table(cmd.Context(), args[0], nil)
+		if err != nil && exitCode(cmd.Context(), err) == exitFailed {
+			err = &codeError{exitDamage, err} // a schema that cannot be read
+		}
 		if err != nil {
 			return err
 		}
@@ -191,7 +223,8 @@ func (a *app) checkCommand() *cobra.Command {
 		if a.json || a.output == "json" || a.output == "jsonl" {
 			err = json.NewEncoder(a.out).Encode(r)
 		} else {
-			_, err = fmt.Fprintf(a.out, "%s: %d snapshots and tags, %d files, %s rows before merging, %d problems\n", t.Name(), r.Snapshots, r.Files, thousands(r.Rows), len(r.Problems))
+			_, err = fmt.Fprintf(a.out, "%s: %s (and tags), %s, %s before merging, %s\n", t.Name(), count(int64(r.Snapshots), "snapshot"),
+				count(int64(r.Files), "file"), count(r.Rows, "row"), count(int64(len(r.Problems)), "problem"))
 			for _, p := range r.Problems {
 				mark := "note"
 				if p.Damage {
@@ -204,7 +237,7 @@ func (a *app) checkCommand() *cobra.Command {
 			}
 		}
 		if err == nil && r.Damaged() {
-			err = &codeError{exitDamage, errors.New("the table is damaged")}
+			err = &codeError{exitDamage, fmt.Errorf("table %s is damaged", t.Name())}
 			if !explain {
 				err = hint(err, "tarn check --explain says what to do")
 			}

@@ -7,7 +7,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
@@ -53,6 +56,11 @@ func (a *app) rowWriter(fields []types.Field, kinds bool) (rowWriter, error) {
 		return nil, err
 	}
 	w := bufio.NewWriterSize(a.out, 1<<16)
+	if kinds && (name == "arrow" || name == "parquet") {
+		all := append([]types.Field{{ID: len(fields), Name: kindColumn, Type: types.VarcharType(types.MaxLength)}}, fields...)
+		inner, err := a.rowWriter(all, false)
+		return &kindRows{inner, types.ArrowSchema(all)}, err
+	}
 	switch name {
 	case "json", "jsonl":
 		return &jsonRows{w: w, e: jsonrow.NewEncoder(fields), kinds: kinds, array: name == "json"}, nil
@@ -132,6 +140,21 @@ func (j *jsonRows) end() error {
 		}
 	}
 	return j.w.Flush()
+}
+
+// kindRows puts the kinds of rows into a column.
+type kindRows struct {
+	rowWriter
+	schema *arrow.Schema
+}
+
+func (k *kindRows) rows(b tarn.Batch) error {
+	col := array.NewStringBuilder(memory.DefaultAllocator)
+	for i := range int(b.NumRows()) {
+		col.Append(kindOf(b, i).String())
+	}
+	cols := append([]arrow.Array{col.NewArray()}, b.Columns()...)
+	return k.rowWriter.rows(tarn.Batch{RecordBatch: array.NewRecordBatch(k.schema, cols, b.NumRows())})
 }
 
 type arrowRows struct {

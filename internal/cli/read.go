@@ -34,8 +34,11 @@ func (a *app) table(ctx context.Context, name string, opts map[string]string) (*
 			err = a.didYouMean(ctx, cat, name, err)
 		}
 	}
-	if err != nil || len(opts) == 0 {
-		return t, err
+	if err != nil {
+		return nil, damaged(name, err)
+	}
+	if len(opts) == 0 {
+		return t, nil
 	}
 	return t.With(ctx, opts)
 }
@@ -47,41 +50,24 @@ func (a *app) didYouMean(ctx context.Context, cat *tarn.Catalog, name string, er
 	tables, lerr := cat.Tables(ctx, db)
 	if lerr != nil {
 		dbs, derr := cat.Databases(ctx)
-		if derr != nil || len(dbs) == 0 {
+		if derr != nil {
 			return err
+		}
+		if len(dbs) == 0 {
+			return hint(err, "the warehouse "+cat.Warehouse()+" has no databases: is it the right one?")
+		}
+		if like := nearest(db, dbs); like != "" {
+			return hint(err, "did you mean "+like+"."+tab+"?")
 		}
 		return hint(err, "there are the databases "+strings.Join(dbs, ", "))
 	}
-	for _, t := range tables {
-		if distance(t, tab) <= 2 {
-			return hint(err, "did you mean "+db+"."+t+"?")
-		}
+	if like := nearest(tab, tables); like != "" {
+		return hint(err, "did you mean "+db+"."+like+"?")
 	}
 	if len(tables) > 0 && len(tables) < 20 {
 		return hint(err, db+" has the tables "+strings.Join(tables, ", "))
 	}
 	return err
-}
-
-// distance counts the letters in which two words differ.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			c := last
-			if a[i] != b[j] {
-				c++
-			}
-			last = row[j+1]
-			row[j+1] = min(c, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // keyValues reads key=value flags.
@@ -115,20 +101,26 @@ func (a *app) readCommand() *cobra.Command {
   tarn read 'shop.orders$snapshots' --json
   tarn read s3://lake/shop.db/orders --at 12
   tarn read shop.orders --key id=17`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.read(cmd.Context(), args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.read(cmd.Context(), args[0], o, cmd.Flags().Changed("limit"))
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.columns, "columns", "", "columns, with commas between")
 	f.StringVar(&o.where, "where", "", "condition: column op value [AND …], with =, <>, <, <=, >, >=, IS NULL, IS NOT NULL, LIKE, IN (…)")
 	f.StringArrayVar(&o.keys, "key", nil, "column=value of the row wanted; several times for keys of several columns")
 	f.StringVar(&o.at, "at", "", "as of a snapshot's number, a tag, or a time (2024-02-29 12:00:00)")
-	f.Int64Var(&o.limit, "limit", 0, "at most so many rows")
+	f.Int64Var(&o.limit, "limit", -1, "at most so many rows")
+	f.Lookup("limit").DefValue = "all"
 	f.StringArrayVar(&o.options, "option", nil, "table or scan option, key=value")
 	f.BoolVar(&o.kind, "kind", false, "put the row kind into each row, as _kind")
 	return cmd
 }
 
-func (a *app) read(ctx context.Context, name string, o *readOptions) error {
+func (a *app) read(ctx context.Context, name string, o *readOptions, limited bool) error {
+	if limited && o.limit < 0 {
+		return usage(fmt.Errorf("--limit %d: want a number of rows", o.limit))
+	}
 	opts, err := keyValues("option", o.options)
 	if err != nil {
 		return err
@@ -145,7 +137,10 @@ func (a *app) read(ctx context.Context, name string, o *readOptions) error {
 	if err != nil {
 		return err
 	}
-	scan := tarn.ScanOptions{Limit: o.limit, Ordered: true}
+	scan := tarn.ScanOptions{Ordered: true}
+	if limited {
+		scan.Limit = max(o.limit, 1) // 0 is read as 1, and none is shown
+	}
 	if o.columns != "" {
 		for _, c := range strings.Split(o.columns, ",") {
 			scan.Columns = append(scan.Columns, strings.TrimSpace(c))
@@ -156,7 +151,7 @@ func (a *app) read(ctx context.Context, name string, o *readOptions) error {
 	}
 	p, err := t.Scan(scan).Plan(ctx)
 	if err != nil {
-		return err
+		return damaged(name, err)
 	}
 	w, err := a.rowWriter(p.Fields(), o.kind)
 	if err != nil {
@@ -164,13 +159,24 @@ func (a *app) read(ctx context.Context, name string, o *readOptions) error {
 	}
 	for b, err := range p.Batches(ctx) {
 		if err != nil {
-			return err
+			return damaged(name, err)
+		}
+		if limited && o.limit == 0 {
+			break
 		}
 		if err := w.rows(b); err != nil {
 			return err
 		}
 	}
 	return w.end()
+}
+
+// damaged advises on an error of a table's files.
+func damaged(table string, err error) error {
+	if exitCode(context.Background(), err) != exitFailed || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return hint(err, "tarn check --explain "+table+" tells what is wrong with the table and what to do; an older snapshot may be read by --at")
 }
 
 // timeTravel finds out what --at names.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -160,18 +161,33 @@ func (a *app) root() *cobra.Command {
 	f := cmd.PersistentFlags()
 	f.StringVarP(&a.warehouse, "warehouse", "w", "", "warehouse: a folder or s3://bucket/path (TARN_WAREHOUSE)")
 	f.StringArrayVar(&a.catalog, "catalog", nil, "option of the warehouse's file system, key=value (s3.endpoint=…)")
-	f.StringVarP(&a.output, "output", "o", "", "output: table, json, jsonl, csv, tsv, md")
+	f.StringVarP(&a.output, "output", "o", "", "output: "+strings.Join(outputs, ", "))
 	f.BoolVar(&a.json, "json", false, "same as -o jsonl")
 	f.BoolVar(&a.csv, "csv", false, "same as -o csv")
 	f.CountVarP(&a.verbose, "verbose", "v", "tell more; twice for debugging")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "tell errors only")
 	f.StringVar(&a.color, "color", "auto", "colours: auto, always, never")
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkFlags() }
 	cmd.AddCommand(a.demoCommand(), a.sqlCommand(), a.syncCommand(), a.readCommand(), a.writeCommand(), a.dbCommand(), a.tableCommand(), a.snapshotCommand(),
 		a.compactCommand(), a.checkCommand(), a.inspectCommand(), versionCommand(a))
-	cmd.AddCommand(&cobra.Command{Use: "exit-codes", Short: "The exit codes of tarn", Long: exitHelp})
-	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(topics()...)
+	cmd.SetHelpCommand(helpCommand(cmd))
+	cmd.InitDefaultHelpCmd()
+	cmd.InitDefaultCompletionCmd()
+	a.strict(cmd)
 	return cmd
+}
+
+// checkFlags looks at the flags that all commands share.
+func (a *app) checkFlags() error {
+	if !slices.Contains([]string{"auto", "always", "never"}, a.color) {
+		return usage(fmt.Errorf("--color %q is not known; there are auto, always, never", a.color))
+	}
+	if a.json && a.csv || (a.json || a.csv) && a.output != "" {
+		return usage(errors.New("--json, --csv and --output exclude each other"))
+	}
+	_, err := a.outputName()
+	return err
 }
 
 func versionCommand(a *app) *cobra.Command {
@@ -234,5 +250,9 @@ func (a *app) open(ctx context.Context, fallback string) (*tarn.Catalog, error) 
 	if err != nil {
 		return nil, err
 	}
-	return tarn.Open(ctx, wh, &tarn.OpenOptions{FileIO: fs, Log: a.logger()})
+	cat, err := tarn.Open(ctx, wh, &tarn.OpenOptions{FileIO: fs, Log: a.logger()})
+	if err != nil && exitCode(ctx, err) == exitFailed {
+		err = usage(err) // nothing was read yet: it is the name, or an option
+	}
+	return cat, err
 }

@@ -144,7 +144,7 @@ func (a *app) readFile(name string) (string, error) {
 	} else {
 		text, err = os.ReadFile(name)
 	}
-	return string(text), err
+	return string(text), missingFile(err)
 }
 
 // printResult writes a result's rows to standard output, or its message to standard error.

@@ -35,38 +35,40 @@ func (a *app) dbCommand() *cobra.Command {
 		}
 		return cat.CreateDatabase(cmd.Context(), args[0], nil)
 	}}
-	var cascade, yes bool
-	drop := &cobra.Command{Use: "drop NAME", Short: "Drop a database", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
-		if err := a.confirm(yes, "drop database "+args[0]); err != nil {
+	var cascade bool
+	var sure confirmation
+	drop := &cobra.Command{
+		Use: "drop NAME", Short: "Drop a database", Args: cobra.ExactArgs(1),
+		Example: "  tarn db drop ods --cascade --yes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cat, err := a.open(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			what := "drop database " + args[0]
+			if cascade {
+				what += " with all its tables"
+			}
+			if ok, err := a.confirm(sure, what, func() error {
+				tables, err := cat.Tables(cmd.Context(), args[0])
+				for _, t := range tables {
+					a.say("  %s.%s\n", args[0], t)
+				}
+				return err
+			}); err != nil || !ok {
+				return err
+			}
+			err = cat.DropDatabase(cmd.Context(), args[0], cascade)
+			if errors.Is(err, tarn.ErrNotEmpty) {
+				err = hint(err, "--cascade drops the tables too")
+			}
 			return err
-		}
-		cat, err := a.open(cmd.Context(), "")
-		if err != nil {
-			return err
-		}
-		return cat.DropDatabase(cmd.Context(), args[0], cascade)
-	}}
+		},
+	}
 	drop.Flags().BoolVar(&cascade, "cascade", false, "with its tables")
-	drop.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	sure.flags(drop)
 	cmd.AddCommand(list, create, drop)
 	return cmd
-}
-
-// confirm asks on a terminal; elsewhere it wants --yes.
-func (a *app) confirm(yes bool, what string) error {
-	if yes {
-		return nil
-	}
-	if !a.tty {
-		return hint(usage(fmt.Errorf("%s: this cannot be undone", what)), "say so with --yes")
-	}
-	fmt.Fprintf(a.err, "%s? [y/N] ", what)
-	var answer string
-	_, _ = fmt.Fscanln(a.in, &answer)
-	if a := strings.ToLower(answer); a == "y" || a == "yes" {
-		return nil
-	}
-	return errors.New("nothing was done")
 }
 
 func (a *app) printNames(what string, names []string) error {
@@ -87,8 +89,8 @@ func (a *app) printNames(what string, names []string) error {
 }
 
 func (a *app) tableCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "table", Short: "Tables: list, show, create, alter, rename, drop, files, partitions"}
-	cmd.AddCommand(a.tableList(), a.tableShow(), a.tableCreate(), a.tableAlter(), a.tableRename(), a.tableDrop(), a.systemTable("files", "The data files of a table"), a.systemTable("partitions", "The partitions of a table"))
+	cmd := &cobra.Command{Use: "table", Short: "Tables: list, show, create, alter, rename, truncate, drop, files, partitions"}
+	cmd.AddCommand(a.tableList(), a.tableShow(), a.tableCreate(), a.tableAlter(), a.tableRename(), a.tableTruncate(), a.tableDrop(), a.systemTable("files", "The data files of a table"), a.systemTable("partitions", "The partitions of a table"))
 	return cmd
 }
 
@@ -307,18 +309,51 @@ func (a *app) tableRename() *cobra.Command {
 }
 
 func (a *app) tableDrop() *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{Use: "drop TABLE", Short: "Drop a table with its files", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
-		if err := a.confirm(yes, "drop table "+args[0]); err != nil {
-			return err
-		}
-		cat, err := a.open(cmd.Context(), "")
-		if err != nil {
-			return err
-		}
-		return cat.DropTable(cmd.Context(), args[0])
-	}}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	var sure confirmation
+	cmd := &cobra.Command{
+		Use: "drop TABLE", Short: "Drop a table with its files", Args: cobra.ExactArgs(1),
+		Example: "  tarn table drop ods.events --yes\n  tarn table drop ods.events --dry-run",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cat, err := a.open(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			if ok, err := a.confirm(sure, "drop table "+args[0], func() error {
+				_, err := a.table(cmd.Context(), args[0], nil)
+				return err
+			}); err != nil || !ok {
+				return err
+			}
+			return cat.DropTable(cmd.Context(), args[0])
+		},
+	}
+	sure.flags(cmd)
+	return cmd
+}
+
+func (a *app) tableTruncate() *cobra.Command {
+	var sure confirmation
+	cmd := &cobra.Command{
+		Use: "truncate TABLE", Short: "Remove all rows of a table, in one commit", Args: cobra.ExactArgs(1),
+		Long:    "Removes all rows of a table, in one commit. Older snapshots have them until they expire.",
+		Example: "  tarn table truncate ods.events --yes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.table(cmd.Context(), args[0], nil)
+			if err != nil {
+				return err
+			}
+			if ok, err := a.confirm(sure, "remove all rows of "+t.Name(), nil); err != nil || !ok {
+				return err
+			}
+			r, err := t.Truncate(cmd.Context())
+			if err != nil {
+				return err
+			}
+			a.say("%s has no rows from snapshot %d on\n", t.Name(), r.SnapshotID)
+			return nil
+		},
+	}
+	sure.flags(cmd)
 	return cmd
 }
 
@@ -330,5 +365,5 @@ func (a *app) systemTable(name, short string) *cobra.Command {
 }
 
 func (a *app) printSystem(ctx context.Context, name string) error {
-	return a.read(ctx, name, &readOptions{})
+	return a.read(ctx, name, &readOptions{}, false)
 }
