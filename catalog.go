@@ -117,6 +117,9 @@ func OpenTable(ctx context.Context, uri string, o *OpenOptions) (*Table, error) 
 	if b, ok := strings.CutPrefix(system, "branch_"); ok {
 		branch, system, _ = strings.Cut(b, "$")
 	}
+	if err := checkBranch(Ident{Table: base, Branch: branch}); err != nil {
+		return nil, err
+	}
 	fs, root, err := openFS(ctx, base, o)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,9 @@ package tarn
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	iofs "io/fs"
 	"slices"
 	"time"
 
@@ -26,7 +28,7 @@ func (t *Table) LatestSnapshot(ctx context.Context) (*Snapshot, error) { return 
 func (t *Table) SnapshotAt(ctx context.Context, id int64) (*Snapshot, error) {
 	s, err := t.snaps.At(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrNotExist, err)
+		return nil, fmt.Errorf("table %s: %w", t.id, absent(err))
 	}
 	return s, nil
 }
@@ -162,7 +164,10 @@ func (t *Table) Check(ctx context.Context) (*CheckReport, error) {
 
 // PutConsumer notes that a reader of this name needs the snapshots from next on: they do not expire.
 func (t *Table) PutConsumer(ctx context.Context, name string, next int64) error {
-	return t.snaps.PutConsumer(ctx, name, next)
+	if err := t.snaps.PutConsumer(ctx, name, next); err != nil {
+		return fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return nil
 }
 
 // Consumers gives the readers that keep snapshots, each with the first one that it needs.
@@ -172,10 +177,14 @@ func (t *Table) Consumers(ctx context.Context) (map[string]int64, error) {
 
 // DeleteConsumer gives up what PutConsumer asked for.
 func (t *Table) DeleteConsumer(ctx context.Context, name string) error {
-	return t.snaps.DeleteConsumer(ctx, name)
+	if err := t.snaps.DeleteConsumer(ctx, name); err != nil {
+		return fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return nil
 }
 
-// CreateTag gives a snapshot a name under which it does not expire; 0 is the newest one.
+// CreateTag gives a snapshot a name under which it does not expire; 0 is the newest one. The error wraps
+// ErrExist if there is a tag of this name, ErrNotExist if there is no such snapshot.
 func (t *Table) CreateTag(ctx context.Context, name string, id int64) error {
 	var s *Snapshot
 	var err error
@@ -190,11 +199,22 @@ func (t *Table) CreateTag(ctx context.Context, name string, id int64) error {
 	if s == nil {
 		return invalid("table %s has no snapshot to be tagged", t.id)
 	}
-	return t.snaps.CreateTag(ctx, name, s, 0, t.timeNow(), t.version())
+	err = t.snaps.CreateTag(ctx, name, s, 0, t.timeNow(), t.version())
+	switch {
+	case errors.Is(err, iofs.ErrExist):
+		return fmt.Errorf("table %s: tag %q %w", t.id, name, ErrExist)
+	case err != nil:
+		return fmt.Errorf("table %s: %w", t.id, err)
+	}
+	return nil
 }
 
-// DeleteTag removes a tag, and files that only its snapshot needed.
+// DeleteTag removes a tag, and files that only its snapshot needed. The error wraps ErrNotExist if there
+// is none.
 func (t *Table) DeleteTag(ctx context.Context, name string) error {
+	if _, err := t.tagged(ctx, name); err != nil {
+		return fmt.Errorf("table %s: %w", t.id, err)
+	}
 	_, err := expire.DeleteTag(ctx, t.expireTable(), name)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.id, err)
@@ -225,8 +245,13 @@ func (t *Table) Orphans(ctx context.Context, olderThan time.Time, dryRun bool, k
 	return o.Paths, nil
 }
 
-// SnapshotJSON writes a snapshot as its file has it.
-func SnapshotJSON(s *Snapshot) []byte { return snapshot.Encode(s, 0) }
+// SnapshotJSON writes a snapshot as its file has it; nil is null.
+func SnapshotJSON(s *Snapshot) []byte {
+	if s == nil {
+		return []byte("null")
+	}
+	return snapshot.Encode(s, 0)
+}
 
 // FileNames gives the names of the data files of the snapshot that the table's options name.
 func (t *Table) FileNames(ctx context.Context) (map[string]bool, error) {

@@ -2,10 +2,13 @@ package tarn
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/types"
 )
 
 // BatchReader gives batches until io.EOF. It is used by one goroutine at a time and has to be closed.
@@ -61,17 +64,24 @@ func (p *Plan) Rows() int64 {
 	return n
 }
 
-// OpenPart reads one piece of the plan, with these of its columns. Pieces may be read at the same time.
+// OpenPart reads one piece of the plan, 0 to Parts()-1, with these of its columns in this order; nil is all
+// of them, and an empty list gives batches that only have a number of rows. Pieces may be opened and read by
+// several goroutines at the same time, each reader by one. A Limit of the scan holds for each piece by itself.
+// What is wrong with part or columns the first Next tells.
 func (p *Plan) OpenPart(ctx context.Context, part int, columns []string) BatchReader {
+	if part < 0 || part >= p.Parts() {
+		return failed{invalid("table %s: there is no part %d of a plan with %d", p.t.id, part, p.Parts())}
+	}
 	q := *p
 	q.req.Parallel = 1
-	q.req.Fields = nil
-	all := p.req.Fields
-	for _, c := range columns {
-		for _, f := range all {
-			if f.Name == c {
-				q.req.Fields = append(q.req.Fields, f)
+	if columns != nil {
+		q.req.Fields = make([]types.Field, len(columns))
+		for i, c := range columns {
+			k := slices.IndexFunc(p.req.Fields, func(f types.Field) bool { return f.Name == c })
+			if k < 0 {
+				return failed{fmt.Errorf("table %s: column %q %w in the plan", p.t.id, c, ErrNotExist)}
 			}
+			q.req.Fields[i] = p.req.Fields[k]
 		}
 	}
 	if p.system == nil {
@@ -79,3 +89,10 @@ func (p *Plan) OpenPart(ctx context.Context, part int, columns []string) BatchRe
 	}
 	return q.Reader(ctx)
 }
+
+// failed is a reader that cannot read.
+type failed struct{ err error }
+
+func (f failed) Next(context.Context) (Batch, error) { return Batch{}, f.err }
+
+func (f failed) Close() error { return nil }

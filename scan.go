@@ -2,11 +2,14 @@ package tarn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	iofs "io/fs"
 	"iter"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tarnlake/tarn/internal/batch"
@@ -99,9 +102,9 @@ func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 			if s, err := t.tagged(ctx, v); err == nil {
 				return s, nil
 			}
-			var id int64
-			if _, err := fmt.Sscanf(v, "%d", &id); err != nil {
-				return nil, fmt.Errorf("scan.version %q is neither a tag nor the number of a snapshot", v)
+			id, err := strconv.ParseInt(v, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("scan.version %q %w: it is neither a tag nor the number of a snapshot", v, ErrNotExist)
 			}
 			return t.snaps.At(ctx, id)
 		}
@@ -111,7 +114,7 @@ func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 		if s := options.ScanTimestamp.Get(o); s != "" {
 			v, err := types.ParseDatum(types.TimestampType(3), s)
 			if err != nil {
-				return nil, fmt.Errorf("option scan.timestamp: %w", err)
+				return nil, invalid("option scan.timestamp: %v", err)
 			}
 			return t.snaps.AtTime(ctx, v.(types.Instant).Millis)
 		}
@@ -121,6 +124,9 @@ func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 		return t.latest(ctx)
 	}
 	s, err := find()
+	if err != nil && t.timeTravel() {
+		err = absent(err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.id, err)
 	}
@@ -129,6 +135,13 @@ func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 
 func (t *Table) tagged(ctx context.Context, tag string) (*snapshot.Snapshot, error) {
 	x, err := t.snaps.Tag(ctx, tag)
+	if errors.Is(err, iofs.ErrNotExist) {
+		names, lerr := t.snaps.TagNames(ctx)
+		if lerr == nil && len(names) > 0 {
+			return nil, fmt.Errorf("tag %s %w; there are %s", tag, ErrNotExist, strings.Join(names, ", "))
+		}
+		return nil, fmt.Errorf("tag %s %w", tag, ErrNotExist)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -61,6 +61,11 @@ func openTable(ctx context.Context, e *env, id Ident, path string, dynamic map[s
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", id, err)
 	}
+	if id.System != "" {
+		if _, err := systable.Fields(id.System); err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", id, ErrUnsupported, err)
+		}
+	}
 	t := &Table{env: e, id: id, path: path, schemas: m, dynamic: dynamic, snaps: snapshot.NewStore(e.fs, path, id.Branch)}
 	return t, t.use(ctx, s)
 }
@@ -263,7 +268,21 @@ func (t *Table) onBranch(ctx context.Context, name string, dynamic map[string]st
 	if id.Branch = name; name == "main" {
 		id.Branch = ""
 	}
+	if err := checkBranch(id); err != nil {
+		return nil, err
+	}
 	return openTable(ctx, t.env, id, t.path, dynamic)
+}
+
+// checkBranch refuses names of branches that would lead out of the table's folder.
+func checkBranch(id Ident) error {
+	if id.Branch == "" {
+		return nil
+	}
+	if err := paths.CheckBranch(id.Branch); err != nil {
+		return fmt.Errorf("table %s: %w", id, err)
+	}
+	return nil
 }
 
 // Refresh gives the table with its newest schema.

@@ -2,6 +2,7 @@ package predicate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,7 +126,10 @@ func Rewrite(p Predicate, leaf func(*Leaf) Predicate) Predicate {
 // with values of these. Nil matches everything. A column that does not exist and a value of another type are
 // errors.
 func Bind(p Predicate, fields []types.Field) (Predicate, error) {
-	var bad error
+	bad := checkParts(p)
+	if bad != nil {
+		return nil, bad
+	}
 	out := Rewrite(p, func(l *Leaf) Predicate {
 		b, err := bindLeaf(l, fields)
 		if err != nil {
@@ -138,6 +142,42 @@ func Bind(p Predicate, fields []types.Field) (Predicate, error) {
 		return nil, bad
 	}
 	return Simplify(out), nil
+}
+
+// checkParts finds nil where a condition has to be. Nil stands for any row only as the whole and within And.
+func checkParts(p Predicate) error {
+	all := func(args []Predicate, may bool) error {
+		for _, a := range args {
+			if a == nil && !may {
+				return errors.New("filter: a part of an Or or Not is nil")
+			}
+			if err := checkParts(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch x := p.(type) {
+	case *Leaf:
+		if x != nil {
+			return nil
+		}
+	case *And:
+		if x != nil {
+			return all(x.Args, true)
+		}
+	case *Or:
+		if x != nil {
+			return all(x.Args, false)
+		}
+	case *Not:
+		if x != nil {
+			return all([]Predicate{x.Arg}, false)
+		}
+	case nil:
+		return nil
+	}
+	return fmt.Errorf("filter: a part of it is a nil %T", p)
 }
 
 func bindLeaf(l *Leaf, fields []types.Field) (*Leaf, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 // gatherLists gathers lists and maps: the elements of the chosen rows are runs of rows of the
@@ -56,7 +57,28 @@ func gatherLists(arrs []arrow.Array, s *Selection) (*array.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return makeData(arrs[0].DataType(), s, arrs, []arrow.ArrayData{child.Data()}, raw(off)), nil
+	return makeData(arrs[0].DataType(), s, arrs, []arrow.ArrayData{fromStart(child)}, raw(off)), nil
+}
+
+// fromStart gives the data of elements. Pairs of maps, which are never NULL, are made to begin at their
+// first row: Keys and Items of an array.Map take no notice of where in their memory the pairs begin.
+func fromStart(child arrow.Array) arrow.ArrayData {
+	pairs, ok := child.(*array.Struct)
+	if !ok || child.NullN() > 0 {
+		return child.Data()
+	}
+	members := make([]arrow.ArrayData, pairs.NumField())
+	for f := range members {
+		members[f] = pairs.Field(f).Data()
+	}
+	return array.NewData(pairs.DataType(), pairs.Len(), []*memory.Buffer{nil}, members, 0, 0)
+}
+
+// Entries gives the keys and values of all maps of an array; the offsets of the maps point into them.
+// An array.Map's own Keys and Items are wrong where its pairs are a part of a larger array.
+func Entries(m *array.Map) (keys, values arrow.Array) {
+	pairs := m.ListValues().(*array.Struct)
+	return pairs.Field(0), pairs.Field(1)
 }
 
 func gatherStructs(arrs []arrow.Array, s *Selection) (*array.Data, error) {

@@ -148,6 +148,12 @@ func TestGather(t *testing.T) {
 					nulls++
 				}
 			}
+			if m, ok := out.(*array.Map); ok {
+				keys, values := Entries(m)
+				if !array.Equal(keys, m.Keys()) || !array.Equal(values, m.Items()) {
+					t.Fatalf("map of keys %v and items %v, but of pairs %v and %v", m.Keys(), m.Items(), keys, values)
+				}
+			}
 			if out.NullN() != nulls && dt.ID() != arrow.NULL {
 				t.Fatalf("%s: says %d nulls, has %d", dt, out.NullN(), nulls)
 			}

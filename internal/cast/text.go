@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -64,11 +65,12 @@ func printer(a arrow.Array, t types.Type) (func(b []byte, i int) []byte, error) 
 func nestedPrinter(a arrow.Array, t types.Type) (func(b []byte, i int) []byte, error) {
 	switch x := a.(type) {
 	case *array.Map:
-		keys, err := orNull(x.Keys(), *t.Key)
+		k, v := batch.Entries(x)
+		keys, err := orNull(k, *t.Key)
 		if err != nil {
 			return nil, err
 		}
-		vals, err := orNull(x.Items(), *t.Elem)
+		vals, err := orNull(v, *t.Elem)
 		return func(b []byte, i int) []byte {
 			from, to := x.ValueOffsets(i)
 			b = append(b, '{')

@@ -27,6 +27,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -163,10 +164,11 @@ func appendMap(dst []byte, x *array.Map, i int, t types.Type) []byte {
 		kt, vt = t.Elem, &types.Type{Kind: types.Int, NotNull: true}
 	}
 	pairs := make([][]byte, 0, to-from)
+	keys, values := batch.Entries(x)
 	for k := from; k < to; k++ {
-		p := appendValue([]byte{'['}, x.Keys(), int(k), *kt)
+		p := appendValue([]byte{'['}, keys, int(k), *kt)
 		p = append(p, ',')
-		p = appendValue(p, x.Items(), int(k), *vt)
+		p = appendValue(p, values, int(k), *vt)
 		pairs = append(pairs, append(p, ']'))
 	}
 	slices.SortFunc(pairs, bytes.Compare)

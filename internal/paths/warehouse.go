@@ -23,8 +23,16 @@ func TableDir(warehouse, db, table string) string {
 	return strings.TrimRight(warehouse, "/") + "/" + DatabaseDir(db) + "/" + table
 }
 
-// ErrName is wrapped by the errors of names that cannot be taken.
-var ErrName = errors.New("invalid name")
+// ErrInvalid is wrapped by errors of requests that make no sense, whatever there is.
+var ErrInvalid = errors.New("invalid request")
+
+// ErrName is wrapped by the errors of names that cannot be taken. It is an ErrInvalid.
+var ErrName error = nameError{}
+
+type nameError struct{}
+
+func (nameError) Error() string        { return "invalid name" }
+func (nameError) Is(target error) bool { return target == ErrInvalid }
 
 // CheckName tells why a name cannot be that of a database or table; kind is the word for the error.
 // Such a name would leave the warehouse, hide from listings, or be read as something else.

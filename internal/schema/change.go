@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -108,7 +109,10 @@ func (s *Schema) Apply(changes []Change, o ApplyOptions) (*Schema, error) {
 		next.TimeMillis = o.TimeMillis
 	}
 	e := &edit{base: s, s: &next, o: o}
-	for _, c := range changes {
+	for i, c := range changes {
+		if v := reflect.ValueOf(c); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return nil, fmt.Errorf("change %d of %d is nil", i+1, len(changes))
+		}
 		if err := c.apply(e); err != nil {
 			return nil, err
 		}
@@ -216,6 +220,9 @@ func insert(fields []types.Field, f types.Field, p Place) ([]types.Field, error)
 }
 
 func (c AddColumn) apply(e *edit) error {
+	if err := c.Type.Validate(); err != nil {
+		return fmt.Errorf("column %s: %w", dotted(c.Path), err)
+	}
 	if c.Type.NotNull {
 		return fmt.Errorf("column %s: a column that is added cannot be NOT NULL: rows that are there have no value for it", dotted(c.Path))
 	}

@@ -23,6 +23,9 @@ func (e *edit) field(path []string, change func(f *types.Field) (bool, error)) e
 func (e *edit) optionIs(key, want string) bool { return e.s.Options[key] == want }
 
 func (c UpdateType) apply(e *edit) error {
+	if err := c.Type.Validate(); err != nil {
+		return fmt.Errorf("column %s: %w", dotted(c.Path), err)
+	}
 	if err := e.refuseKeys(c.Path, "change the type of", true); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -53,6 +54,9 @@ func Create(d Definition) (*Schema, error) {
 	}
 	id := -1
 	for _, f := range d.Fields {
+		if err := f.Type.Validate(); err != nil {
+			return nil, fmt.Errorf("column %q: %w", f.Name, err)
+		}
 		id++
 		f.ID = id
 		f.Type = types.AssignIDs(f.Type, &id)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/tarnlake/tarn/internal/batch"
 )
 
 // nestedStep is how many rows of a nested column are taken at a time: pages are cut between.
@@ -101,10 +103,11 @@ func (s *shredder) descend(n *node, a arrow.Array, e entries, leaves *[]*leafWri
 	case *array.Map:
 		kv := n.children[0]
 		e = expand(kv, a, e)
-		if err := s.descend(kv.children[0], a.Keys(), e, leaves); err != nil {
+		keys, values := batch.Entries(a)
+		if err := s.descend(kv.children[0], keys, e, leaves); err != nil {
 			return err
 		}
-		return s.descend(kv.children[1], a.Items(), e, leaves)
+		return s.descend(kv.children[1], values, e, leaves)
 	case *array.List:
 		rep := n.children[0]
 		return s.descend(rep.children[0], a.ListValues(), expand(rep, a, e), leaves)
