@@ -115,7 +115,7 @@ func (t *Table) commit(ctx context.Context, id CommitID, fresh bool, w *commit.O
 			base = p.base
 		}
 	}
-	o := commit.Options{Base: base, Fresh: fresh, AllowEmpty: !options.IgnoreEmptyCommit.Get(t.opts)}
+	o := commit.Options{Base: base, Fresh: fresh, AllowEmpty: !options.IgnoreEmptyCommit.Get(t.opts) || options.ForceCreateSnapshot.Get(t.opts)}
 	cid := commit.ID{User: id.User, Number: id.Number, Watermark: id.Watermark, Properties: id.Props}
 	var r commit.Result
 	if w != nil {

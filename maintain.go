@@ -52,8 +52,14 @@ func (t *Table) expireOptions(o ExpireOptions) expire.Options {
 	c := expire.Options{
 		RetainMin: options.RetainedMin.Get(t.opts), RetainMax: int(options.RetainedMax.Get(t.opts)),
 		TimeRetained: options.RetainedTime.Get(t.opts), Limit: options.ExpireLimit.Get(t.opts),
-		ProducesChangelog: options.ChangelogProducer.Get(t.opts) != "none",
+		ProducesChangelog:       options.ChangelogProducer.Get(t.opts) != "none",
+		ConsumersReadChangelogs: options.ConsumerChangelogOnly.Get(t.opts),
+		ConsumerLife:            options.ConsumerExpire.Get(t.opts),
 	}
+	// Changelogs that are to live longer than snapshots are set aside.
+	longer := func(changelog, snapshot int64) bool { return changelog > snapshot }
+	c.KeepChangelogs = longer(int64(options.ChangelogMin.Get(t.opts)), int64(c.RetainMin)) ||
+		longer(int64(options.ChangelogMax.Get(t.opts)), int64(c.RetainMax)) || longer(int64(options.ChangelogTime.Get(t.opts)), int64(c.TimeRetained))
 	if o.RetainMin > 0 {
 		c.RetainMin = o.RetainMin
 	}

@@ -180,6 +180,9 @@ func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	req := read.Request{Limit: s.o.Limit, Parallel: s.o.Parallel, Ordered: s.o.Ordered, BatchRows: s.o.BatchRows, Fields: all}
+	if req.BatchRows <= 0 && options.ReadBatchSize.Set(t.opts) {
+		req.BatchRows = options.ReadBatchSize.Get(t.opts)
+	}
 	if req.Parallel <= 0 {
 		req.Parallel = runtime.GOMAXPROCS(0)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/schema"
 )
 
 // This file turns table options into the settings of the packages below.
@@ -43,13 +44,13 @@ func (t *Table) dataConfig() (datafile.Config, error) {
 		return c, err
 	}
 	c.Stats = stats
-	formats, err := perLevel(options.FormatPerLevel.Get(o))
+	formats, err := options.PerLevel(options.FormatPerLevel, o)
 	if err != nil {
-		return c, fmt.Errorf("option %s: %w", options.FormatPerLevel.Key(), err)
+		return c, err
 	}
-	compressions, err := perLevel(options.CompressPerLevel.Get(o))
+	compressions, err := options.PerLevel(options.CompressPerLevel, o)
 	if err != nil {
-		return c, fmt.Errorf("option %s: %w", options.CompressPerLevel.Key(), err)
+		return c, err
 	}
 	if formats != nil || compressions != nil {
 		c.PerLevel = func(level int) (string, string) { return formats[level], compressions[level] }
@@ -57,29 +58,12 @@ func (t *Table) dataConfig() (datafile.Config, error) {
 	return c, nil
 }
 
-// perLevel reads "0:avro,5:parquet".
-func perLevel(s string) (map[int]string, error) {
-	if s == "" {
-		return nil, nil
-	}
-	out := map[int]string{}
-	for _, part := range strings.Split(s, ",") {
-		level, name, ok := strings.Cut(part, ":")
-		n, err := strconv.Atoi(strings.TrimSpace(level))
-		if !ok || err != nil {
-			return nil, fmt.Errorf("%q: want level:name, with commas between", s)
-		}
-		out[n] = strings.TrimSpace(name)
-	}
-	return out, nil
-}
-
 func (t *Table) targetFileSize() int64 {
 	if options.TargetFileSize.Set(t.opts) {
 		return options.TargetFileSize.Get(t.opts)
 	}
-	if t.HasPrimaryKey() {
-		return 128 << 20
+	if t.HasPrimaryKey() || t.schema.Version < schema.LatestVersion {
+		return 128 << 20 // before 0.9 append tables had the same
 	}
 	return 256 << 20
 }
@@ -90,7 +74,18 @@ func (t *Table) statsModes() (func(string, int) format.StatsMode, error) {
 	if err != nil {
 		return nil, fmt.Errorf("option %s: %w", options.StatsMode.Key(), err)
 	}
+	levels, err := options.PerLevel(options.StatsPerLevel, t.opts)
+	if err != nil {
+		return nil, err
+	}
+	perLevel := map[int]format.StatsMode{}
+	for l, text := range levels {
+		if perLevel[l], err = statsMode(text); err != nil {
+			return nil, fmt.Errorf("option %s: %w", options.StatsPerLevel.Key(), err)
+		}
+	}
 	modes := map[string]format.StatsMode{}
+	own := map[string]bool{} // columns that do not follow the mode of all
 	first := options.StatsFirst.Get(t.opts)
 	n := 0
 	for _, f := range t.schema.Fields {
@@ -99,13 +94,20 @@ func (t *Table) statsModes() (func(string, int) format.StatsMode, error) {
 			if m, err = statsMode(s); err != nil {
 				return nil, fmt.Errorf("option fields.%s.stats-mode: %w", f.Name, err)
 			}
+			own[f.Name] = true
 		} else if first >= 0 && n >= first {
 			m = format.StatsMode{Kind: format.StatsNone}
+			own[f.Name] = true
 		}
 		n++
 		modes[f.Name] = m
 	}
-	return func(column string, _ int) format.StatsMode { return modes[column] }, nil
+	return func(column string, level int) format.StatsMode {
+		if m, ok := perLevel[level]; ok && !own[column] {
+			return m
+		}
+		return modes[column]
+	}, nil
 }
 
 func statsMode(s string) (format.StatsMode, error) {
@@ -147,7 +149,7 @@ func (t *Table) levels() lsm.LevelOptions {
 	o := t.opts
 	l := lsm.LevelOptions{
 		NumLevels: options.NumLevels.Get(o), Trigger: options.CompactionTrigger.Get(o), StopTrigger: options.StopTrigger.Get(o),
-		SizeRatio: options.SizeRatio.Get(o), MaxSizeAmp: options.MaxAmplification.Get(o), ForceUp: options.ForceUpLevel0.Get(o),
+		SizeRatio: options.SizeRatio.Get(o), MaxSizeAmp: options.MaxAmplification.Get(o), ForceUp: options.ForceUpLevel0.Get(o) || options.ForceLookup.Get(o),
 		Interval: options.OptimizeInterval.Get(o).Milliseconds(),
 	}
 	if l.SizeRatio == 0 {
@@ -169,4 +171,22 @@ func (t *Table) spill() lsm.SpillOptions {
 		s.MaxDisk = options.BufferMaxDisk.Get(o)
 	}
 	return s
+}
+
+// fanIn is how many sorted runs are merged at once; more are merged in passes.
+func (t *Table) fanIn() int {
+	n := options.MaxFileHandles.Get(t.opts)
+	if s := options.SortSpillThreshold.Get(t.opts); s > 0 {
+		n = min(n, max(s, 2))
+	}
+	return n
+}
+
+// manifestEncoding leaves the compression to the version that the table is written at, unless an option
+// says otherwise: releases before 0.9 do not read zstd here.
+func (t *Table) manifestEncoding() manifest.Encoding {
+	if !options.ManifestCompression.Set(t.opts) {
+		return manifest.Encoding{}
+	}
+	return manifest.Encoding{Compression: options.ManifestCompression.Get(t.opts)}
 }

@@ -91,7 +91,7 @@ func (t *Table) use(ctx context.Context, s *schema.Schema) error {
 	}
 	t.manifests = manifest.NewStore(manifest.Config{
 		FS: t.env.fs, Dir: t.paths.ManifestDir(), Partition: ts, Cache: t.env.cache, TargetSize: options.ManifestTargetSize.Get(t.opts),
-		Encoding: manifest.Encoding{Compression: options.ManifestCompression.Get(t.opts)},
+		Encoding: t.manifestEncoding(),
 	})
 	if err := t.useFiles(ctx); err != nil {
 		return err
@@ -142,13 +142,16 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrUnsupported, err)
 	}
+	if options.SnapshotOrdering.Get(o) {
+		return nil, fmt.Errorf("table %s: %w: sequence.snapshot-ordering", t.id, ErrUnsupported)
+	}
 	if options.DeletionVectors.Get(o) {
 		return nil, fmt.Errorf("table %s: %w: deletion-vectors.enabled on tables with a primary key", t.id, ErrUnsupported)
 	}
 	t.tree, err = lsm.NewTable(lsm.Config{
 		Store: lsm.Files(t.files), Fields: t.schema.Fields, Keys: keys, Engine: engine, Sequence: options.SequenceField.Get(o),
 		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(),
-		TargetFileSize: t.targetFileSize(), WriteBuffer: options.WriteBuffer.Get(o), Spill: t.spill(), FanIn: options.MaxFileHandles.Get(o),
+		TargetFileSize: t.targetFileSize(), WriteBuffer: options.WriteBuffer.Get(o), Spill: t.spill(), FanIn: t.fanIn(), RewriteAll: options.ForceRewrite.Get(o),
 		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o),
 		ClockMillis: t.env.wallMillis, Events: t.treeEvents(),
 	})
@@ -166,9 +169,9 @@ func (t *Table) plainTable() *appendtbl.Table {
 		ratio = 0.7
 	}
 	return appendtbl.NewTable(appendtbl.Config{
-		Store: appendtbl.Files(t.files), Fields: t.schema.Fields, Ordered: t.buckets() > 0, IgnoreDelete: options.IgnoreDelete.Get(o),
+		Store: appendtbl.Files(t.files), Fields: t.schema.Fields, Ordered: t.buckets() > 0 && options.BucketOrdered.Get(o), IgnoreDelete: options.IgnoreDelete.Get(o),
 		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o), Compaction: t.plainEvents(),
-		Pick: appendtbl.PickOptions{TargetSize: t.targetFileSize(), MinFiles: options.MinFileNum.Get(o), SmallRatio: ratio, OpenCost: options.SplitOpenCost.Get(o)},
+		Pick: appendtbl.PickOptions{TargetSize: t.targetFileSize(), MinFiles: options.MinFileNum.Get(o), SmallRatio: ratio, OpenCost: options.SplitOpenCost.Get(o), RewriteAll: options.ForceRewrite.Get(o)},
 	})
 }
 

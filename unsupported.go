@@ -32,6 +32,9 @@ func (t *Table) checkTable() error {
 	if v, _ := t.opts.Text(options.ManifestFormat.Key()); v != "" && slices.Contains([]string{"orc", "parquet"}, strings.ToLower(v)) {
 		return fmt.Errorf("table %s: %w", t.id, unsupported("option manifest.format=%s; there is avro", v))
 	}
+	if k := options.TableType.Get(t.opts); k != "table" && k != "materialized-table" {
+		return fmt.Errorf("table %s: %w", t.id, unsupported("option type=%s", k))
+	}
 	return nil
 }
 

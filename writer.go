@@ -42,6 +42,8 @@ type Writer struct {
 	w       *write.Writer
 	number  int64
 	upkeep  *write.Background
+	// prepared counts calls of Prepare, for full-compaction.delta-commits.
+	prepared int
 }
 
 // NewWriter starts to write to the table as its schema was when the table was opened.
@@ -58,6 +60,9 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	}
 	if w.o.User == "" {
 		w.o.User = "tarn-" + uuid.NewString()
+		if p := options.CommitUserPrefix.Get(t.opts); p != "" {
+			w.o.User = p + "_" + uuid.NewString()
+		}
 	}
 	if w.o.Memory <= 0 {
 		w.o.Memory = options.WriteBuffer.Get(t.opts)
@@ -120,6 +125,12 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 	}
 	if p := options.ChangelogProducer.Get(t.opts); p != "none" {
 		return nil, fmt.Errorf("table %s: %w: changelog-producer = %s; only none can be written", t.id, ErrUnsupported, p)
+	}
+	if options.ForceChangelog.Get(t.opts) {
+		return nil, fmt.Errorf("table %s: %w: delete.force-produce-changelog", t.id, ErrUnsupported)
+	}
+	if options.RecordExpireTime.Set(t.opts) {
+		return nil, fmt.Errorf("table %s: %w: record-level.expire-time (compactions that drop rows by %s)", t.id, ErrUnsupported, options.RecordExpireField.Get(t.opts))
 	}
 	tree, err := t.mergeTree()
 	if err != nil {
@@ -227,7 +238,16 @@ func (w *Writer) Prepare(ctx context.Context) (*Prepared, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", w.t.id, err)
 	}
-	d, err := w.w.Prepare(ctx, w.o.WaitCompaction)
+	wait := w.o.WaitCompaction
+	if n := options.FullCompactionDelta.Get(w.t.opts); n > 0 && w.t.HasPrimaryKey() {
+		if w.prepared++; w.prepared%n == 0 {
+			if err := w.Compact(ctx, true); err != nil {
+				return nil, err
+			}
+			wait = true
+		}
+	}
+	d, err := w.w.Prepare(ctx, wait)
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", w.t.id, err)
 	}

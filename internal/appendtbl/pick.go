@@ -2,6 +2,7 @@ package appendtbl
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ type PickOptions struct {
 	TargetSize int64   // target-file-size; 0 is 256 MB
 	SmallRatio float64 // compaction.small-file-ratio: files below this part of the target are small; 0 is 0.7
 	OpenCost   int64   // source.split.open-file-cost, what a file costs beside its size; 0 is 4 MB
+	RewriteAll bool    // compaction.force-rewrite-all-files: with all, every file is rewritten, whatever its size
 }
 
 func (o PickOptions) withDefaults() PickOptions {
@@ -32,6 +34,14 @@ func (o PickOptions) withDefaults() PickOptions {
 	return o
 }
 
+// least is how few files are worth rewriting.
+func (o PickOptions) least() int {
+	if o.RewriteAll {
+		return 1
+	}
+	return 2
+}
+
 func (o PickOptions) small(f *manifest.DataFile) bool {
 	return float64(f.Size) < float64(o.TargetSize)*o.SmallRatio
 }
@@ -48,9 +58,13 @@ func inOrder(a, b *manifest.DataFile) int {
 
 // Pick chooses groups of files to join, each group into one file or few. It is pure. With ordered,
 // the files of a group are neighbours and given in the order of their rows; else any small files are
-// put together, the smallest first. With all, two small files are enough for a group.
+// put together, the smallest first. With all, two small files are enough for a group, with RewriteAll
+// any one.
 func (o PickOptions) Pick(files []*manifest.DataFile, ordered, all bool) [][]*manifest.DataFile {
 	o = o.withDefaults()
+	if o.RewriteAll = o.RewriteAll && all; o.RewriteAll {
+		o.SmallRatio = math.Inf(1)
+	}
 	if ordered {
 		return o.neighbours(files, all)
 	}
@@ -63,7 +77,7 @@ func (o PickOptions) neighbours(files []*manifest.DataFile, all bool) [][]*manif
 	var group []*manifest.DataFile
 	var size int64
 	end := func() {
-		if enough := len(group) >= o.MinFiles || size >= o.TargetSize || all; enough && len(group) > 1 {
+		if enough := len(group) >= o.MinFiles || size >= o.TargetSize || all; enough && len(group) >= o.least() {
 			out = append(out, group)
 		}
 		group, size = nil, 0
@@ -95,12 +109,12 @@ func (o PickOptions) anywhere(files []*manifest.DataFile, all bool) [][]*manifes
 	var size int64
 	for _, f := range small {
 		bin, size = append(bin, f), size+f.Size+o.OpenCost
-		if len(bin) > 1 && size >= 2*o.TargetSize {
+		if len(bin) >= o.least() && size >= 2*o.TargetSize {
 			out = append(out, bin)
 			bin, size = nil, 0
 		}
 	}
-	if len(bin) >= o.MinFiles || all && len(bin) > 1 {
+	if len(bin) >= o.MinFiles || all && len(bin) >= o.least() {
 		out = append(out, bin)
 	}
 	return out

@@ -36,6 +36,8 @@ type Options struct {
 	Limit        int           // snapshot.expire.limit, 50
 	// ConsumersReadChangelogs (consumer.changelog-only) lets snapshots expire that consumers need.
 	ConsumersReadChangelogs bool
+	// ConsumerLife (consumer.expiration-time) drops consumers that have not moved for so long; 0: none.
+	ConsumerLife time.Duration
 	// KeepChangelogs is for tables whose changelogs live longer than snapshots: they are moved to the
 	// changelog folder. ProducesChangelog says that the table writes changelogs of its own; without
 	// it the files of level 0 are the changelog, and stay.
@@ -91,6 +93,11 @@ func Snapshots(ctx context.Context, t Table, o Options, now time.Time) (Result, 
 		return r, nil
 	}
 	r.Earliest = ids[0]
+	if o.ConsumerLife > 0 {
+		if err := t.Snapshots.ExpireConsumers(ctx, now.Add(-o.ConsumerLife)); err != nil {
+			return r, err
+		}
+	}
 	end, err := t.end(ctx, o, ids, now)
 	if err != nil {
 		return r, err

@@ -22,6 +22,7 @@ type compactor struct {
 	loc     datafile.Location
 	level   int  // of the result
 	highest bool // it is the highest level there can be: no deletes may be in it
+	all     bool // every file is rewritten
 	drop    bool // nothing older exists: deletes are left out
 	stop    func() error
 	out     compaction
@@ -70,7 +71,7 @@ func (c *compactor) rewrite(ctx context.Context, secs []section) error {
 // upgrade gives a file that overlaps no other a new level.
 func (c *compactor) upgrade(ctx context.Context, s section) error {
 	f := s[0].file
-	if f.DeleteRows != 0 && (c.highest || !c.t.c.Engine.Identity()) {
+	if c.all || f.DeleteRows != 0 && (c.highest || !c.t.c.Engine.Identity()) {
 		return c.merge(ctx, []section{s})
 	}
 	if f.Level == c.level {

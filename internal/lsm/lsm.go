@@ -61,6 +61,7 @@ type Config struct {
 	TargetFileSize int64 // target-file-size; smaller files (below 70 %) are rewritten rather than moved up
 	WriteBuffer    int64 // write-buffer-size: bytes of a bucket's sort buffer; 0 is 256 MB
 	Spill          SpillOptions
+	RewriteAll     bool // compaction.force-rewrite-all-files: a full compaction moves no file, it rewrites all
 	FanIn          int  // runs merged at once, local-sort.max-num-file-handles; 0 is 128
 	WriteOnly      bool // write-only: no compaction
 	ForceCompact   bool // commit.force-compact: Prepare waits for compaction

@@ -30,7 +30,9 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 	var unit Unit
 	var ok bool
 	if all {
-		unit, ok = PickFull(s)
+		if unit, ok = PickFull(s); !ok && w.t.c.RewriteAll {
+			unit, ok = full(s, "compaction.force-rewrite-all-files")
+		}
 	} else {
 		unit, ok = NewUniversal(w.t.c.Levels).Pick(s)
 	}
@@ -43,7 +45,7 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 	}
 	c := &compactor{
 		t: w.t, loc: w.o.Location, level: unit.Level,
-		highest: unit.Level == s.Levels-1,
+		highest: unit.Level == s.Levels-1, all: all && w.t.c.RewriteAll,
 		// Where nothing is older than the result, a delete has nothing left to delete.
 		drop: unit.Level != 0 && unit.Level >= w.levels.top(),
 	}

@@ -84,7 +84,6 @@ var (
 	CountLimit     = perColumn("count-limit", "number", "none", "Most rows of nested_update.", checkPositive)
 	KeyTimeField   = perColumn("ts-field", "text", "none", "Field of the value that holds the time of an entry of merge_map_with_keytime.", anyText)
 	SequenceGroup  = perColumn("sequence-group", "names, with commas between", "none", "merge-engine partial-update: the columns that are updated together when this column (or these, with commas between) grows.", checkNames)
-	DefaultValue   = perColumn("default-value", "text", "none", "Value of NULLs of the column, as releases before 1.2 have it.", anyText)
 	ColumnStats    = perColumn("stats-mode", "none, counts, truncate(n), full", "metadata.stats-mode", "Statistics of the column in manifests.", anyText)
 )
 

@@ -95,18 +95,6 @@ func duration(key, deflt, doc string) *Option[time.Duration] {
 	return declare(key, "duration", text, v, doc, ParseDuration)
 }
 
-// fraction is an option of a number with a point, such as a share.
-func fraction(key, deflt, doc string) *Option[float64] {
-	v, _ := strconv.ParseFloat(deflt, 64)
-	return declare(key, "number", deflt, v, doc, func(s string) (float64, error) {
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			return 0, fmt.Errorf("%q is no number", s)
-		}
-		return v, nil
-	})
-}
-
 // within declares the least and largest value of a number.
 func within[T int | int64 | float64](o *Option[T], least, most T) *Option[T] {
 	parse := o.parse

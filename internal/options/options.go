@@ -78,6 +78,7 @@ type info struct {
 	key, typ, text, doc string
 	aliases             []string
 	immutable           bool
+	of                  string // see part
 }
 
 // declared are all options, for validation and documentation.
@@ -172,6 +173,22 @@ func (o *Option[T]) alias(keys ...string) *Option[T] {
 // fixed declares that the option cannot change once there are files.
 func (o *Option[T]) fixed() *Option[T] {
 	o.immutable = true
+	return o
+}
+
+// Features that are refused by name where they are used: options that only take part in them have no
+// other effect.
+const (
+	changelogs = "changelog-producer"
+	vectors    = "deletion-vectors.enabled"
+	growing    = "bucket = -1 with a primary key"
+	postponed  = "bucket = -2"
+	engines    = "merge-engine"
+)
+
+// part declares that the option takes part in such a feature only.
+func (o *Option[T]) part(feature string) *Option[T] {
+	o.of = feature
 	return o
 }
 

@@ -30,12 +30,15 @@ func TestDocsAreCurrent(t *testing.T) {
 // Tables of the first versions have other defaults.
 func TestDefaultsFollowTheVersion(t *testing.T) {
 	for version, want := range map[int]struct {
-		bucket int
-		format string
-	}{1: {1, "orc"}, 2: {-1, "orc"}, 3: {-1, "parquet"}} {
+		bucket, expire                       int
+		format, compression, manifest, spill string
+	}{1: {1, 10, "orc", "snappy", "snappy", "lz4"}, 2: {-1, 10, "orc", "snappy", "snappy", "lz4"}, 3: {-1, 50, "parquet", "zstd", "zstd", "zstd"}} {
 		o := Of(map[string]string{}, version)
-		if b, f := Bucket.Get(o), FileFormat.Get(o); b != want.bucket || f != want.format {
-			t.Errorf("schema version %d: bucket %d, format %s", version, b, f)
+		got := want
+		got.bucket, got.expire, got.format = Bucket.Get(o), ExpireLimit.Get(o), FileFormat.Get(o)
+		got.compression, got.manifest, got.spill = FileCompression.Get(o), ManifestCompression.Get(o), SpillCompression.Get(o)
+		if got != want {
+			t.Errorf("schema version %d: %+v, want %+v", version, got, want)
 		}
 	}
 }
@@ -113,8 +116,8 @@ func TestOlderKeys(t *testing.T) {
 
 func TestRanges(t *testing.T) {
 	for k, v := range map[string]string{
-		"bucket": "0", "file.compression.zstd-level": "23", "compaction.offpeak.start.hour": "24", "dynamic-bucket.target-row-num": "0",
-		"compaction.delete-ratio-threshold": "1.5", "lookup-compact": "slow", "fields.a.ignore-retract": "yes",
+		"bucket": "0", "file.compression.zstd-level": "23", "read.batch-size": "0", "dynamic-bucket.target-row-num": "0",
+		"lookup-compact": "slow", "fields.a.ignore-retract": "yes",
 		"fields.a.sequence-group": " , ", "fields.a.count-limit": "0",
 	} {
 		if err := Validate(Of(map[string]string{k: v}, 3)); err == nil || !strings.Contains(err.Error(), "option "+k) {

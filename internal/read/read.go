@@ -82,8 +82,38 @@ func (r *Reader) Split(ctx context.Context, s *plan.Split, req Request) (batch.R
 			return nil, err
 		}
 	}
-	return &filtered{in: in, filter: req.Filter, fields: fields, want: len(req.Fields), left: req.Limit, limited: req.Limit > 0}, nil
+	var out batch.Reader = &filtered{in: in, filter: req.Filter, fields: fields, want: len(req.Fields), left: req.Limit, limited: req.Limit > 0}
+	if req.BatchRows > 0 && !s.Raw {
+		out = &cut{in: out, most: req.BatchRows} // merges have batches as they come
+	}
+	return out, nil
 }
+
+// cut makes batches of at most so many rows.
+type cut struct {
+	in   batch.Reader
+	most int
+	rest batch.Batch
+}
+
+func (c *cut) Next(ctx context.Context) (batch.Batch, error) {
+	if c.rest.RecordBatch == nil {
+		b, err := c.in.Next(ctx)
+		if err != nil || int(b.NumRows()) <= c.most {
+			return b, err
+		}
+		c.rest = b
+	}
+	b := c.rest
+	if int(b.NumRows()) <= c.most {
+		c.rest = batch.Batch{}
+		return b, nil
+	}
+	c.rest = b.Slice(c.most, int(b.NumRows()))
+	return b.Slice(0, c.most), nil
+}
+
+func (c *cut) Close() error { return c.in.Close() }
 
 // files reads raw files one after the other.
 type files struct {

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"path"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/tarnlake/tarn/internal/paths"
 )
@@ -60,6 +63,24 @@ func (s *Store) DeleteConsumer(ctx context.Context, name string) error {
 	}
 	if err := s.fs.Delete(ctx, s.ConsumerPath(name)); err != nil {
 		return fmt.Errorf("snapshot: delete consumer %q: %w", name, err)
+	}
+	return nil
+}
+
+// ExpireConsumers removes the consumers that have not moved since some time: the age of their files
+// tells.
+func (s *Store) ExpireConsumers(ctx context.Context, before time.Time) error {
+	for info, err := range s.fs.List(ctx, s.root+consumerDir) {
+		if err != nil {
+			return fmt.Errorf("snapshot: consumers: %w", err)
+		}
+		name, ok := strings.CutPrefix(path.Base(info.Path), paths.ConsumerPrefix)
+		if !ok || info.IsDir || !info.ModTime.Before(before) {
+			continue
+		}
+		if err := s.DeleteConsumer(ctx, name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
