@@ -234,25 +234,31 @@ func (l *life) orphans(what string, keep ...*tarn.Prepared) {
 }
 
 // TestCrash stops the process at each call to the file system that changes something: before, after and
-// half-way (a fate for each call, in turn; all three at full size), and cuts the power. Whoever opens the table afterwards sees it as before or after the step
-// in flight; when the job goes on, the table becomes what it would have been.
+// half-way, and cuts the power: on a disk that loses what was not synced, and on an object store (there, but
+// at full size, each call has one fate of the three). Whoever opens the table afterwards sees it as before or
+// after the step in flight; when the job goes on, the table becomes what it would have been.
 func TestCrash(t *testing.T) {
 	for _, keyed := range []bool{true, false} {
 		after := quietLife(t, keyed)
-		for i, fate := range []fileio.Fate{fileio.StopBefore, fileio.StopAfter, fileio.StopHalf} {
-			t.Run(fmt.Sprintf("keyed=%v/%v", keyed, fate), func(t *testing.T) {
-				t.Parallel()
-				k, by := 1+i, stride()
-				if by == 1 {
-					k = 1
-				}
-				for crashAt(t, keyed, k, fate, after) {
-					k += by
-				}
-				if k < 100 {
-					t.Errorf("the history has only %d calls", k)
-				}
-			})
+		for _, store := range []string{"disk", "objects"} {
+			for i, fate := range []fileio.Fate{fileio.StopBefore, fileio.StopAfter, fileio.StopHalf} {
+				t.Run(fmt.Sprintf("keyed=%v/%s/%v", keyed, store, fate), func(t *testing.T) {
+					t.Parallel()
+					k, by := 1+i, stride()
+					if by == 3 && store == "disk" {
+						by = 1
+					}
+					if by == 1 {
+						k = 1
+					}
+					for crashAt(t, keyed, store, k, fate, after) {
+						k += by
+					}
+					if k < 100 {
+						t.Errorf("the history has only %d calls", k)
+					}
+				})
+			}
 		}
 	}
 }
@@ -308,9 +314,13 @@ func stopAt(k int, fate fileio.Fate) func(fileio.Call) fileio.Fate {
 }
 
 // crashAt runs the history with one fault; false: it has fewer calls.
-func crashAt(t *testing.T, keyed bool, k int, fate fileio.Fate, after [][]string) bool {
+func crashAt(t *testing.T, keyed bool, store string, k int, fate fileio.Fate, after [][]string) bool {
 	mem := fileio.NewMem(fileio.MemOptions{})
 	fault := fileio.NewFault(mem)
+	if store == "objects" {
+		fault = fileio.NewFault(objects{mem})
+		fault.CopyRename = true
+	}
 	uri, unmount := mount(fault)
 	defer unmount()
 	l := &life{t: t, keyed: keyed}
@@ -337,7 +347,7 @@ func crashAt(t *testing.T, keyed bool, k int, fate fileio.Fate, after [][]string
 	if !fault.Crashed() {
 		return false
 	}
-	what := fmt.Sprintf("keyed %v, %v at call %d, after step %d", keyed, fate, k, acked)
+	what := fmt.Sprintf("keyed %v, %s, %v at call %d, after step %d", keyed, store, fate, k, acked)
 	if acked == len(after)-1 {
 		acked-- // the last step did its work, what failed came behind it
 	}

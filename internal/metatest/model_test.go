@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -36,7 +37,7 @@ func TestModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"write": w.write, "write more": w.write, "commit": w.commit, "commit again": w.commit,
 			"compact": w.compact, "compact within": w.compactWithin, "alter": w.alter, "reopen": func(*rapid.T) { w.reopen() },
-			"overwrite": w.overwrite, "expire": w.expire, "tag": w.tag, "travel": w.travel, "query": w.query,
+			"overwrite": w.overwrite, "expire": w.expire, "orphans": w.orphans, "tag": w.tag, "travel": w.travel, "query": w.query,
 			"": w.check,
 		})
 	})
@@ -55,6 +56,8 @@ func (w *world) drawRow(t *rapid.T, cols []column, owner int) row {
 			if n = n&^1 + owner; c.typ.Kind == types.Boolean {
 				n = owner
 			}
+		case c.name == kindColumn:
+			continue
 		case i >= w.keys && c.name != "seq":
 			w.nextVal++
 			n = w.nextVal % 200
@@ -66,6 +69,9 @@ func (w *world) drawRow(t *rapid.T, cols []column, owner int) row {
 	}
 	if w.keyed && (!w.sequence || w.ignoreDelete) {
 		r.kind = rapid.SampledFrom([]types.RowKind{types.Insert, types.Insert, types.UpdateAfter, types.Delete, types.UpdateBefore}).Draw(t, "kind")
+	}
+	if w.rowKinds {
+		r.vals[w.column(kindColumn).id] = r.kind.String()
 	}
 	return r
 }
@@ -97,7 +103,7 @@ func (w *world) pick(t *rapid.T) (int, *writer) {
 func (w *world) write(t *rapid.T) {
 	i, x := w.pick(t)
 	rows := w.drawRows(t, x.cols, i, 12)
-	w.must(x.w.Write(w.ctx, batchOf(t, x.cols, rows)))
+	w.must(x.w.Write(w.ctx, w.batch(x.cols, rows)))
 	x.pending = append(x.pending, rows...)
 }
 
@@ -186,17 +192,17 @@ func (w *world) overwrite(t *rapid.T) {
 		o.Partition = map[string]*string{p.name: text}
 		gone = func(r row) bool { return show(p.typ, r.get(p)) == show(p.typ, d) }
 		rows = slices.DeleteFunc(rows, func(r row) bool { return !gone(r) })
-	case w.partitioned:
+	case w.partitioned && !w.wholeOverwrite:
 		gone = func(r row) bool {
 			return slices.ContainsFunc(rows, func(n row) bool {
-				dropped := w.ignoreDelete && n.kind.IsRetract() // nothing is written for it
-				return !dropped && show(p.typ, r.get(p)) == show(p.typ, n.get(p))
+				return !w.dropped(n) && // else nothing is written for it
+					show(p.typ, r.get(p)) == show(p.typ, n.get(p))
 			})
 		}
 	}
 	var seq func(func(tarn.Batch, error) bool)
 	if rows != nil {
-		seq = func(yield func(tarn.Batch, error) bool) { yield(batchOf(t, w.cols, rows), nil) }
+		seq = func(yield func(tarn.Batch, error) bool) { yield(w.batch(w.cols, rows), nil) }
 	}
 	res, err := w.tab.Overwrite(w.ctx, o, seq)
 	w.must(err)
@@ -218,6 +224,18 @@ func (w *world) expire(t *rapid.T) {
 	}
 	_, err := w.tab.ExpireSnapshots(w.ctx, tarn.ExpireOptions{RetainMin: 1, RetainMax: rapid.IntRange(1, 5).Draw(t, "retain")})
 	w.must(err)
+}
+
+// orphans cleans away what nothing refers to; after that there is no more of it.
+func (w *world) orphans(t *rapid.T) {
+	w.closeWriters()
+	for i := range 2 {
+		gone, err := w.tab.Orphans(w.ctx, time.Now().Add(time.Hour), false)
+		w.must(err)
+		if i > 0 && len(gone) > 0 {
+			t.Fatalf("removed a second time: %v", gone)
+		}
+	}
 }
 
 func (w *world) tag(t *rapid.T) {

@@ -43,8 +43,8 @@ type world struct {
 	cat *tarn.Catalog
 	tab *tarn.Table
 
-	keyed, sequence, descending, ignoreDelete, partitioned bool
-	writeOnly                                              bool
+	keyed, sequence, descending, ignoreDelete, ignoreBefore, partitioned, rowKinds bool
+	writeOnly, wholeOverwrite                                                      bool
 
 	cols    []column
 	keys    int // so many of the first columns are the primary key, the partition first if there is one
@@ -125,6 +125,9 @@ func newWorld(t *rapid.T, uri string) *world {
 	if w.sequence {
 		add("seq", "INT", false)
 	}
+	if w.rowKinds {
+		add(kindColumn, "STRING", false)
+	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "values") {
 		add(columns[i], rapid.SampledFrom(valueTypes).Draw(t, "value type"), rapid.IntRange(0, 3).Draw(t, "not null") == 0)
 	}
@@ -152,6 +155,13 @@ func (w *world) drawKeyed(o map[string]string) {
 	if w.ignoreDelete = rapid.IntRange(0, 3).Draw(t, "ignore-delete") == 0; w.ignoreDelete {
 		o["ignore-delete"] = "true"
 	}
+	if w.ignoreBefore = rapid.IntRange(0, 5).Draw(t, "ignore-update-before") == 0; w.ignoreBefore {
+		o["ignore-update-before"] = "true"
+	}
+	if w.rowKinds = rapid.IntRange(0, 3).Draw(t, "rowkind.field") == 0; w.rowKinds {
+		o["rowkind.field"] = kindColumn
+	}
+	drawSome(t, o, keyedOptions)
 	o["data-file.thin-mode"] = fmt.Sprint(rapid.Bool().Draw(t, "thin"))
 	o["num-sorted-run.compaction-trigger"] = fmt.Sprint(rapid.IntRange(2, 5).Draw(t, "trigger"))
 	o["compaction.size-ratio"] = fmt.Sprint(rapid.SampledFrom([]int{0, 1, 50}).Draw(t, "size-ratio"))
@@ -163,6 +173,8 @@ func (w *world) drawKeyed(o map[string]string) {
 
 func (w *world) drawCommon(o map[string]string) {
 	t := w.t
+	drawSome(t, o, someOptions)
+	w.wholeOverwrite = o["dynamic-partition-overwrite"] == "false"
 	o["file.compression"] = rapid.SampledFrom([]string{"zstd", "none", "snappy", "lz4", "gzip"}).Draw(t, "compression")
 	o["write-buffer-size"] = rapid.SampledFrom([]string{"1 b", "2 kb", "1 mb"}).Draw(t, "buffer")
 	if rapid.Bool().Draw(t, "small files") {
@@ -216,7 +228,7 @@ func (w *world) apply(rows []row) {
 			w.plain = append(w.plain, r)
 			continue
 		}
-		if w.ignoreDelete && r.kind.IsRetract() {
+		if w.dropped(r) {
 			continue
 		}
 		v := version{row: r}
@@ -227,6 +239,14 @@ func (w *world) apply(rows []row) {
 		w.byKey[k] = append(w.byKey[k], v)
 	}
 }
+
+// dropped reports whether the options of the table leave a row out when it is written.
+func (w *world) dropped(r row) bool {
+	return w.ignoreDelete && r.kind.IsRetract() || w.ignoreBefore && r.kind == types.UpdateBefore
+}
+
+// fixed reports whether a column stays as it is: an option names it.
+func fixed(c column) bool { return c.name == "seq" || c.name == kindColumn }
 
 func (w *world) column(name string) column {
 	i := slices.IndexFunc(w.cols, func(c column) bool { return c.name == name })
