@@ -42,11 +42,15 @@ func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error
 	for _, k := range t.t.PrimaryKeys() {
 		i := slices.IndexFunc(t.fields, func(f types.Field) bool { return f.Name == k })
 		if p.from[i] < 0 && !t.isComputed(k) {
-			return nil, fmt.Errorf("%s: the changes have no column %s, which is in the primary key", t.name, k)
+			return nil, t.noKey(k)
 		}
 	}
 	t.plans[ev.Shape] = p
 	return p, nil
+}
+
+func (t *target) noKey(column string) error {
+	return &misfitError{fmt.Errorf("%s: the change has no column %s, which is in the primary key", t.name, column)}
 }
 
 func (t *target) isComputed(name string) bool {
@@ -139,6 +143,11 @@ func (t *target) create(ctx context.Context, ev *decode.Event) (*tarn.Table, err
 	}
 	if def.PrimaryKeys == nil {
 		def.PrimaryKeys = ev.Shape.PrimaryKey()
+	}
+	for _, k := range def.PrimaryKeys {
+		if !slices.ContainsFunc(def.Fields, func(f types.Field) bool { return f.Name == k }) {
+			return nil, t.noKey(k)
+		}
 	}
 	if f := t.w.o.PartitionBy; f != nil {
 		def.PartitionKeys = f(ev.Table, t.name)

@@ -69,6 +69,7 @@ type runner struct {
 	done []byte // position of the newest checkpoint
 	at   int64  // its number
 	dead *os.File
+	lost error // of the dead-letter file
 	// back is where tables go back to that are set aside.
 	back map[string]tarn.TableState
 	// undecided are tables of which nobody can tell whether their last step was committed.
@@ -122,6 +123,9 @@ func (r *runner) open(ctx context.Context) error {
 	if other != "" {
 		return fmt.Errorf("it runs already (%s): stop that process, or wait %s after its end", other, leaseTime)
 	}
+	if err := r.openDeadLetters(); err != nil {
+		return err
+	}
 	wo, err := r.cfg.writerOptions(r.job.User())
 	if err != nil {
 		return err
@@ -161,19 +165,26 @@ func (r *runner) badRow(table string, raw []byte, err error) error {
 	return err
 }
 
-func (r *runner) deadLetter(table string, raw []byte, cause error) error {
-	if r.dead == nil {
-		f, err := os.OpenFile(r.cfg.OnError.DeadLetter, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			return fmt.Errorf("dead-letter file: %w", err)
-		}
-		r.dead = f
+func (r *runner) openDeadLetters() error {
+	if r.cfg.OnError.Mode != "dead-letter" {
+		return nil
 	}
+	f, err := os.OpenFile(r.cfg.OnError.DeadLetter, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("on-error: dead-letter file: %w", err)
+	}
+	r.dead = f
+	return nil
+}
+
+func (r *runner) deadLetter(table string, raw []byte, cause error) error {
 	line, err := json.Marshal(map[string]any{"table": table, "error": cause.Error(), "event": string(raw), "time": r.o.Clock().UTC()})
 	if err != nil {
 		return err
 	}
-	_, err = r.dead.Write(append(line, '\n'))
+	if _, err = r.dead.Write(append(line, '\n')); err != nil {
+		r.lost = fmt.Errorf("dead-letter file: %w", err)
+	}
 	return err
 }
 
@@ -188,7 +199,13 @@ func (r *runner) run(ctx context.Context) error {
 		}
 		for i := range evs {
 			if err := r.w.Apply(ctx, &evs[i]); err != nil {
+				if msg := (*MessageError)(nil); errors.As(err, &msg) { // what came before it is not held up
+					return errors.Join(err, r.checkpoint(ctx))
+				}
 				return err
+			}
+			if r.lost != nil {
+				return r.lost
 			}
 			if evs[i].Position != nil {
 				if r.last, err = evs[i].Position.MarshalBinary(); err != nil {
@@ -259,6 +276,11 @@ func (r *runner) checkpoint(ctx context.Context) error {
 	}
 	if bytes.Equal(r.last, r.done) && !anyPrepared(parts) {
 		return nil
+	}
+	if r.dead != nil && !r.o.NoSync { // what was left out is on the disk before the place behind it
+		if err := r.dead.Sync(); err != nil {
+			return fmt.Errorf("dead-letter file: %w", err)
+		}
 	}
 	ck := &tarn.Checkpoint{Position: encodePosition(r.last), Millis: r.o.Clock().UnixMilli()}
 	for i := range parts {

@@ -50,13 +50,27 @@ func (r *router) route(id decode.TableID) (string, bool) {
 	if db == "" {
 		db = id.Schema
 	}
-	name := strings.NewReplacer("{database}", safe(db), "{schema}", safe(id.Schema), "{table}", safe(id.Name)).Replace(r.pattern)
-	return name, true
+	return strings.NewReplacer("{database}", db, "{schema}", id.Schema, "{table}", id.Name).Replace(r.pattern), true
 }
 
-// safe keeps a name of the source from having a meaning in a path of the lake.
-func safe(name string) string {
-	return strings.NewReplacer(".", "_", "/", "_", "$", "_", "\\", "_").Replace(name)
+// check refuses names of the source that would mean another place in the lake. They are not changed into others, since
+// two tables could become one.
+func (r *router) check(id decode.TableID) error {
+	db := id.Database
+	if db == "" {
+		db = id.Schema
+	}
+	inDB, _ := splitName(r.pattern)
+	for _, p := range []struct{ place, what, name string }{{"{database}", "database", db}, {"{schema}", "schema", id.Schema}, {"{table}", "table", id.Name}} {
+		bad := "/\\$\x00"
+		if p.place != "{table}" || strings.Contains(inDB, p.place) {
+			bad += "." // which separates database and table
+		}
+		if i := strings.IndexAny(p.name, bad); i >= 0 && strings.Contains(r.pattern, p.place) {
+			return fmt.Errorf("source table %q: the name of the %s has %q in it, which the lake's names cannot have; give it another by sink.table, or leave it out by source.exclude", id, p.what, p.name[i:i+1])
+		}
+	}
+	return nil
 }
 
 // writerOptions turns a job's file into those of a Writer.
@@ -66,7 +80,7 @@ func (c *Config) writerOptions(user string) (WriterOptions, error) {
 		return WriterOptions{}, err
 	}
 	o := WriterOptions{
-		User: user, Route: r.route, Computed: c.Sink.Computed, Options: c.Sink.Options, SchemaChanges: c.SchemaChanges,
+		User: user, Route: r.route, check: r.check, Computed: c.Sink.Computed, Options: c.Sink.Options, SchemaChanges: c.SchemaChanges,
 		PrimaryKey:  func(id decode.TableID, _ string) []string { return c.Sink.PrimaryKey.For(id.Name) },
 		PartitionBy: func(id decode.TableID, _ string) []string { return c.Sink.PartitionBy.For(id.Name) },
 		Types:       map[string]types.Type{},

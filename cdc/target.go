@@ -72,7 +72,10 @@ func (t *target) apply(ctx context.Context, ev *decode.Event) error {
 	if plan == nil {
 		var err error
 		if plan, err = t.adopt(ctx, ev); err != nil {
-			return err
+			if misfit := (*misfitError)(nil); errors.As(err, &misfit) {
+				return t.badRow(ev, err)
+			}
+			return located(ev, err)
 		}
 	}
 	for i := range ev.Rows {
@@ -87,6 +90,9 @@ func (t *target) apply(ctx context.Context, ev *decode.Event) error {
 				return err
 			}
 			continue
+		}
+		if r.Kind != types.UpdateBefore {
+			t.w.rows++
 		}
 		if err := t.add(ev, plan, r); err != nil {
 			return err
@@ -124,6 +130,7 @@ func (t *target) add(ev *decode.Event, plan *shapePlan, r *decode.Row) error {
 	t.drop = append(t.drop, failed != nil)
 	if failed != nil {
 		t.bad++
+		t.w.rows--
 		return t.badRow(ev, failed)
 	}
 	t.pending++
@@ -141,10 +148,24 @@ func (t *target) checkKey(plan *shapePlan, r *decode.Row) error {
 }
 
 func (t *target) badRow(ev *decode.Event, err error) error {
+	err = located(ev, err)
 	if t.w.o.BadRow == nil {
 		return err
 	}
 	return t.w.o.BadRow(t.name, ev.Raw, err)
+}
+
+// misfitError is about an event that does not fit its table, which may go on without it.
+type misfitError struct{ error }
+
+func (e *misfitError) Unwrap() error { return e.error }
+
+// located says where the message of an event stands.
+func located(ev *decode.Event, err error) error {
+	if at, ok := ev.Position.(fmt.Stringer); ok {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	return err
 }
 
 // flush writes the rows collected.

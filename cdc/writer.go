@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/tarnlake/tarn"
@@ -30,6 +32,7 @@ type WriterOptions struct {
 	// Route gives the lake's table (db.name) for a source table; false leaves its changes out. Several
 	// source tables may go to one. Nil: the same database and name.
 	Route func(decode.TableID) (table string, ok bool)
+	check func(decode.TableID) error // of names that Route takes; nil: all may be
 	// PrimaryKey gives the key of a lake's table, nil: what the source says. PartitionBy likewise; nil: none.
 	PrimaryKey, PartitionBy func(source decode.TableID, table string) []string
 	// Computed are columns made of others, by name: "dt": "date_format(created, 'yyyy-MM-dd')". Tables
@@ -105,6 +108,11 @@ func (w *Writer) target(id decode.TableID) (*target, error) {
 			name = ""
 		}
 		w.routes[id] = name
+		if name != "" && w.o.check != nil {
+			if err := w.o.check(id); err != nil {
+				w.named(name).setAside(err)
+			}
+		}
 	}
 	if name == "" {
 		return nil, nil
@@ -135,6 +143,9 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 	if ev.Kind != decode.Rows && ev.Kind != decode.DDL {
 		return nil
 	}
+	if ev.Table.Name == "" && ev.Kind == decode.Rows {
+		return w.bad(&decode.Event{Kind: decode.Bad, Raw: ev.Raw, Err: located(ev, errors.New("the message does not say which table changed"))})
+	}
 	t, err := w.target(ev.Table)
 	if err != nil || t == nil || t.skip != nil || t.failed != nil {
 		return err
@@ -143,37 +154,64 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 		return nil // the columns come with the next rows
 	}
 	err = t.apply(ctx, ev)
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		t.setAside(err)
+	switch {
+	case err == nil:
 		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case ofStorage(err):
+		return fmt.Errorf("table %s: %w", t.name, err)
 	}
-	w.rows += int64(len(ev.Rows))
+	t.setAside(err)
 	return nil
+}
+
+// ofStorage tells errors that no table is to blame for: the disk is full or broken, the storage is out of reach.
+func ofStorage(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	if errors.As(err, &op) || errors.As(err, &dns) {
+		return true
+	}
+	for _, no := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
 }
 
 // bad handles a message that could not be understood.
 func (w *Writer) bad(ev *decode.Event) error {
-	if w.o.BadRow == nil {
-		return fmt.Errorf("cdc: %w", ev.Err)
-	}
 	name := ""
-	if t, err := w.target(ev.Table); err == nil && t != nil && ev.Table.Name != "" {
-		name = t.name
-		if t.failed != nil || t.skip != nil {
-			return nil
+	if ev.Table.Name != "" {
+		t, err := w.target(ev.Table)
+		if err != nil || t == nil || t.failed != nil || t.skip != nil {
+			return err // of a table that is left out, or has it
 		}
+		name = t.name
 	}
-	if err := w.o.BadRow(name, ev.Raw, ev.Err); err != nil {
+	err := ev.Err
+	if w.o.BadRow != nil {
+		err = w.o.BadRow(name, ev.Raw, ev.Err)
+	}
+	if err != nil {
 		if name == "" {
-			return fmt.Errorf("cdc: %w", err)
+			return &MessageError{err}
 		}
 		w.targets[name].setAside(err)
 	}
 	return nil
 }
+
+// MessageError is a message that cannot be understood and belongs to no table. What came before it is applied.
+type MessageError struct{ Err error }
+
+// Error implements error.
+func (e *MessageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *MessageError) Unwrap() error { return e.Err }
 
 // TablePrepared is what one table has to commit.
 type TablePrepared struct {
@@ -194,6 +232,9 @@ func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
 			prep, err := t.prepare(ctx)
 			if err != nil && ctx.Err() != nil {
 				return out, ctx.Err()
+			}
+			if err != nil && ofStorage(err) {
+				return out, fmt.Errorf("table %s: %w", name, err)
 			}
 			if err != nil {
 				t.setAside(err)

@@ -70,9 +70,10 @@ type Event struct {
 	DDL    string // the statement
 	Millis int64  // when the source made the change, milliseconds since 1970 UTC; 0 if not told
 	Err    error  // of Bad
-	// Raw is the message, if Bad: what a dead-letter file keeps.
+	// Raw is the message: what a dead-letter file keeps. Set by sources, and by decoders if Bad.
 	Raw []byte
-	// Position is where the source goes on after this event; set by sources, not by decoders.
+	// Position is where the source goes on after this event; set by sources, not by decoders. If it is a
+	// fmt.Stringer, errors of the event say by it where the message stands.
 	Position Position
 }
 

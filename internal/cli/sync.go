@@ -55,12 +55,22 @@ func (a *app) runJob(ctx context.Context, cfg *cdc.Config, once bool) error {
 	p := newProgress(a, cfg.Name)
 	sum, err := cdc.Run(ctx, cfg, cdc.RunOptions{Stdin: a.in, Stop: a.stop, Once: once, Progress: p.show, Log: a.logger()})
 	p.end()
+	if msg := (*cdc.MessageError)(nil); errors.As(err, &msg) {
+		return hint(err, "such messages are left out by on-error: skip, or kept by on-error: {dead-letter: FILE}")
+	}
 	if err != nil {
 		return err
 	}
-	a.say("job %s: %d rows into %d tables, checkpoint %d\n", cfg.Name, sum.Rows, sum.Tables, sum.Checkpoint)
-	if sum.Skipped > 0 {
-		a.say("%d rows or messages were left out (on-error)\n", sum.Skipped)
+	at := "no checkpoint"
+	if sum.Checkpoint >= 0 {
+		at = fmt.Sprintf("checkpoint %d", sum.Checkpoint)
+	}
+	a.say("job %s: %s into %s, %s\n", cfg.Name, count(sum.Rows, "row"), count(int64(sum.Tables), "table"), at)
+	switch {
+	case sum.Skipped == 1:
+		a.say("1 row or message was left out (on-error)\n")
+	case sum.Skipped > 1:
+		a.say("%s rows or messages were left out (on-error)\n", thousands(sum.Skipped))
 	}
 	return a.failedTables(sum.FailedTables)
 }
@@ -73,7 +83,14 @@ func (a *app) failedTables(failed map[string]error) error {
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
 		fmt.Fprintf(a.err, "tarn: table %s was set aside: %v\n", name, failed[name])
 	}
-	return &codeError{exitSomeFailed, fmt.Errorf("%d tables were set aside, the others are complete", len(failed))}
+	return &codeError{exitSomeFailed, fmt.Errorf("%s set aside, the others are complete", were(len(failed)))}
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "1 table was"
+	}
+	return fmt.Sprintf("%d tables were", n)
 }
 
 // say tells people; nothing if quiet.

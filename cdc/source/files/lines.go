@@ -52,6 +52,9 @@ func (p *position) MarshalBinary() ([]byte, error) {
 	return json.Marshal(placed{positionVersion, p.file, p.offset, p.line, p.events, checksum(tail)})
 }
 
+// String names the line of the event.
+func (p *position) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
+
 // reader makes events of what is read. Each buffer is new, since events refer to it.
 type reader struct {
 	decoder decode.Decoder
@@ -157,7 +160,8 @@ func (r *reader) take(whole []byte, start, end int) {
 	if long != nil {
 		err = fmt.Errorf("the line is longer than %d bytes", r.maxLine)
 		ev.Raw = long
-	} else if ev, err = r.decoder.Decode(nil, line); err != nil {
+	} else {
+		ev, err = r.decoder.Decode(nil, line)
 		ev.Raw = line
 	}
 	if err != nil {
