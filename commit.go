@@ -367,19 +367,15 @@ func hasAppend(deltas []manifest.Delta) bool {
 // HoldsAny reports whether a file that was prepared is part of the newest snapshot: then it was
 // committed. That none is proves nothing, as files are compacted away.
 func (t *Table) HoldsAny(ctx context.Context, p *Prepared) (bool, error) {
-	snap, err := t.latest(ctx)
-	if err != nil || snap == nil {
-		return false, err
-	}
 	names := map[string]bool{}
 	for _, d := range p.parts() {
 		for _, f := range d.Added {
 			names[f.Name] = true
 		}
 	}
-	entries, err := t.planner.Entries(ctx, snap, plan.Request{})
+	_, entries, err := t.newestEntries(ctx, plan.Request{})
 	if err != nil {
-		return false, fmt.Errorf("table %s: %w", t.id, err)
+		return false, err
 	}
 	for i := range entries {
 		if names[entries[i].File.Name] {

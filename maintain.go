@@ -108,13 +108,6 @@ type CompactOptions struct {
 
 // Compact merges files, commits, and waits for it.
 func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, error) {
-	snap, err := t.latest(ctx)
-	if err != nil || snap == nil {
-		return CommitResult{}, err
-	}
-	if err := t.checkRows(snap); err != nil {
-		return CommitResult{}, fmt.Errorf("compact table %s: %w", t.id, err)
-	}
 	req := plan.Request{}
 	if len(o.Partition) > 0 {
 		ow, err := t.overwrite(OverwriteOptions{Partition: o.Partition})
@@ -123,9 +116,12 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 		}
 		req.Partition = func(p []byte) bool { ok, err := ow.Match(p); return ok && err == nil }
 	}
-	entries, err := t.planner.Entries(ctx, snap, req)
-	if err != nil {
-		return CommitResult{}, fmt.Errorf("table %s: %w", t.id, err)
+	snap, entries, err := t.newestEntries(ctx, req)
+	if err != nil || snap == nil {
+		return CommitResult{}, err
+	}
+	if err := t.checkRows(snap); err != nil {
+		return CommitResult{}, fmt.Errorf("compact table %s: %w", t.id, err)
 	}
 	w, err := t.NewWriter(ctx, &WriterOptions{User: "compact-" + uuid.NewString(), WaitCompaction: true})
 	if err != nil {

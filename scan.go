@@ -160,10 +160,20 @@ func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
 	if err := t.checkScan(); err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.id, err)
 	}
-	snap, err := t.snapshotOf(ctx)
-	if err != nil {
-		return nil, err
+	for n := 0; ; n++ {
+		snap, err := t.snapshotOf(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p, err := s.plan(ctx, snap)
+		if err == nil || t.timeTravel() || n == outrunTimes || !t.outrun(ctx, snap, err) {
+			return p, err
+		}
 	}
+}
+
+func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error) {
+	t := s.t
 	// A state of the past has the columns that it had then.
 	if snap != nil && t.timeTravel() && snap.SchemaID != t.schema.ID && t.id.System == "" {
 		sc, err := t.schemas.Get(ctx, snap.SchemaID)

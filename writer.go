@@ -154,16 +154,12 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 
 // bucketFiles are the files of a bucket in the newest snapshot.
 func (t *Table) bucketFiles(ctx context.Context, loc datafile.Location) ([]*manifest.DataFile, error) {
-	snap, err := t.latest(ctx)
-	if err != nil || snap == nil {
-		return nil, err
-	}
-	entries, err := t.planner.Entries(ctx, snap, plan.Request{
+	_, entries, err := t.newestEntries(ctx, plan.Request{
 		Partition: func(p []byte) bool { return string(p) == string(loc.Partition) },
 		Bucket:    func(b int) bool { return b == loc.Bucket },
 	})
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, err
 	}
 	out := make([]*manifest.DataFile, len(entries))
 	for i := range entries {

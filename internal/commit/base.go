@@ -76,7 +76,18 @@ func (c *Committer) refresh(ctx context.Context) error {
 		clear(c.marks)
 		return nil
 	}
-	return c.reload(ctx, latest)
+	for n := 0; ; n++ {
+		err = c.reload(ctx, latest)
+		if err == nil || n == 10 || !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		// Did it expire while it was read?
+		now, lerr := c.c.Snapshots.LatestID(ctx)
+		if lerr != nil || now == latest {
+			return err
+		}
+		latest = now
+	}
 }
 
 // newer gives the newest snapshot, starting from one that is there.
@@ -254,6 +265,9 @@ func (c *Committer) done(ctx context.Context, m mark, after int64) (*snapshot.Sn
 		}
 		if have == m {
 			s, err := c.c.Snapshots.Get(ctx, id)
+			if errors.Is(err, fs.ErrNotExist) { // expired since it was seen
+				s, err = &snapshot.Snapshot{ID: id, CommitUser: m.user, CommitIdentifier: m.number, CommitKind: m.kind}, nil
+			}
 			return s, err
 		}
 	}

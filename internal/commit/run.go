@@ -57,6 +57,9 @@ func (c *Committer) run(ctx context.Context, id ID, o Options, sy *syncer, r *Re
 		if errors.Is(err, ErrUnknown) || errors.Is(err, ErrOverwritten) {
 			return nil, err // nothing may be removed
 		}
+		if c.outrun(ctx, err) {
+			err = errLost // what the attempt built on has expired
+		}
 		if !errors.Is(err, errLost) {
 			c.discard(ctx, append(a.lost(), a.own...)...)
 			return nil, err
@@ -79,6 +82,15 @@ func (c *Committer) run(ctx context.Context, id ID, o Options, sy *syncer, r *Re
 			}
 		}
 	}
+}
+
+// outrun reports whether an error comes from a base that expired while it was read: there is a newer one.
+func (c *Committer) outrun(ctx context.Context, err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrConflict) {
+		return false
+	}
+	latest, lerr := c.c.Snapshots.LatestID(ctx)
+	return lerr == nil && latest > c.b.id()
 }
 
 // errLost says that another writer has made the snapshot of that number.

@@ -302,13 +302,21 @@ func (s *Store) LatestFrom(ctx context.Context, known int64) (int64, error) {
 // Latest reads the newest snapshot. The error is ErrNone if there is none.
 func (s *Store) Latest(ctx context.Context) (*Snapshot, error) {
 	id, err := s.LatestID(ctx)
-	if err != nil {
-		return nil, err
+	for n := 0; err == nil; n++ {
+		if id == 0 {
+			return nil, fmt.Errorf("snapshot: %s: %w", s.root, ErrNone)
+		}
+		snap, gerr := s.Get(ctx, id)
+		if !errors.Is(gerr, fs.ErrNotExist) || n == 10 {
+			return snap, gerr
+		}
+		// Others commit and expire: by now another one is the newest.
+		tried := id
+		if id, err = s.LatestID(ctx); err == nil && id == tried {
+			return nil, gerr
+		}
 	}
-	if id == 0 {
-		return nil, fmt.Errorf("snapshot: %s: %w", s.root, ErrNone)
-	}
-	return s.Get(ctx, id)
+	return nil, err
 }
 
 // EarliestID is the number of the oldest snapshot, 0 if there is none.
