@@ -139,6 +139,8 @@ func TestFiltersAgreeWithStatistics(t *testing.T) {
 				same(t, tab, "k", "NOT (v = 5)", "[4]", "[6]", "[7]")
 				same(t, tab, "k", "v IS NULL", "[1]", "[2]", "[5]")
 				same(t, tab, "k", "v NOT IN (5, 7)", "[4]")
+				same(t, tab, "k", "v IN ()")
+				same(t, tab, "k", "v NOT IN ()", "[1]", "[2]", "[3]", "[4]", "[5]", "[6]", "[7]")
 				same(t, tab, "k", `s LIKE 'a\%'`, "[6]")
 				same(t, tab, "k", "s LIKE 'a_'", "[6]", "[7]")
 				same(t, tab, "k", "s BETWEEN 'a' AND 'b' AND v = 5", "[3]")

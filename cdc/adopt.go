@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,8 @@ func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error
 		tab, err := t.w.cat.Table(ctx, t.name)
 		if errors.Is(err, tarn.ErrNotExist) {
 			tab, err = t.create(ctx, ev)
+		} else if err == nil {
+			tab, err = t.setOptions(ctx, tab)
 		}
 		if err != nil {
 			return nil, err
@@ -47,6 +50,44 @@ func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error
 	}
 	t.plans[ev.Shape] = p
 	return p, nil
+}
+
+// setOptions brings the options of a table that was there before to those asked for. What its files rest
+// on stays as it is, and is told.
+func (t *target) setOptions(ctx context.Context, tab *tarn.Table) (*tarn.Table, error) {
+	have := tab.Options()
+	changed := false
+	for _, k := range slices.Sorted(maps.Keys(t.w.o.Options)) {
+		v := t.w.o.Options[k]
+		now, set := have[k]
+		if set && now == v {
+			continue
+		}
+		if k == "bucket" { // rows would be looked for in other buckets than they are in
+			if set {
+				t.warn(fmt.Errorf("table %s: option bucket stays %s, not %s: the table is there already", t.name, now, v))
+			}
+			continue
+		}
+		switch err := tab.Alter(ctx, tarn.SetOption{Key: k, Value: v}); {
+		case errors.Is(err, tarn.ErrInvalid):
+			t.warn(err)
+		case err != nil:
+			return nil, err
+		default:
+			changed = true
+		}
+	}
+	if !changed {
+		return tab, nil
+	}
+	return tab.Refresh(ctx)
+}
+
+func (t *target) warn(err error) {
+	if t.w.o.Warn != nil {
+		t.w.o.Warn(t.name, err)
+	}
 }
 
 func (t *target) noKey(column string) error {

@@ -3,6 +3,7 @@ package cdc_test
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,6 +159,43 @@ func TestComputedPartitions(t *testing.T) {
 	wh = t.TempDir()
 	job(t, wh, "debezium-json", `table: "l.{table}", partition-by: [p]`, "", event("a", "c", `{"id":1,"p":""}`), event("a", "c", `{"id":2,"p":"x"}`))
 	want(t, wh, "l.a", `{"id":"1","p":""}`, `{"id":"2","p":"x"}`)
+}
+
+// B109: a job that is started with other options changes those of its tables that can be changed, and says
+// which cannot.
+func TestOptionsOfTablesThatAreThere(t *testing.T) {
+	wh := t.TempDir()
+	lines := []string{event("a", "c", `{"id":1,"ts":1,"d":2}`)}
+	job(t, wh, "debezium-json", `table: "l.{table}", primary-key: [id], options: {bucket: 1, sequence.field: ts, merge-engine: deduplicate}`, "", lines...)
+	var log bytes.Buffer
+	c := config(t, `
+name: bugs
+source: {type: files, path: "-", format: debezium-json}
+sink: {warehouse: %q, table: "l.{table}", primary-key: [id], options: {bucket: 4, sequence.field: ts, merge-engine: first-row, snapshot.expire.limit: 1000}}
+`, wh)
+	lines = append(lines, event("a", "c", `{"id":2,"ts":1,"d":2}`))
+	sum, err := cdc.Run(t.Context(), c, cdc.RunOptions{Stdin: strings.NewReader(strings.Join(lines, "\n")), NoSync: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil || len(sum.FailedTables) > 0 {
+		t.Fatal(err, sum)
+	}
+	cat, err := tarn.Open(t.Context(), wh, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, err := cat.Table(t.Context(), "l.a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := tab.Options()
+	if o["bucket"] != "1" || o["snapshot.expire.limit"] != "1000" || o["merge-engine"] != "deduplicate" {
+		t.Errorf("options %v", o)
+	}
+	for _, k := range []string{"option bucket", "option merge-engine"} {
+		if !strings.Contains(log.String(), k) {
+			t.Errorf("nothing says that %s was not set: %s", k, log.String())
+		}
+	}
+	want(t, wh, "l.a", `{"id":"1","ts":"1","d":"2"}`, `{"id":"2","ts":"1","d":"2"}`)
 }
 
 // B121: floats come as text, to the nearest number; one that is too large goes to the dead letters and

@@ -131,6 +131,7 @@ func (r *runner) open(ctx context.Context) error {
 		return err
 	}
 	wo.BadRow, wo.Clock, wo.Pin = r.badRow, r.o.Clock, r.job.User()
+	wo.Warn = func(table string, err error) { r.o.Log.Warn("option was not set", "table", table, "err", err) }
 	if r.w, err = NewWriter(r.cat, wo); err != nil {
 		return err
 	}

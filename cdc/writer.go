@@ -38,8 +38,11 @@ type WriterOptions struct {
 	// Computed are columns made of others, by name: "dt": "date_format(created, 'yyyy-MM-dd')". Tables
 	// that do not have the columns go without.
 	Computed map[string]string
-	// Options are those of tables that are created.
+	// Options are those of tables that are created. Tables that are there get them too, but for those that
+	// their files rest on: the number of buckets, and what cannot be changed.
 	Options map[string]string
+	// Warn is told of options that a table could not get; nil: nobody is.
+	Warn func(table string, err error)
 	// SchemaChanges: "evolve" (the default) follows the source, "ignore" leaves columns out that the lake
 	// does not have, "fail" sets a table aside that changes.
 	SchemaChanges string

@@ -254,6 +254,9 @@ func (p *parser) operator(l *Leaf) error {
 		if err := p.sign("("); err != nil {
 			return err
 		}
+		if p.tok == ")" && !p.quoted {
+			return p.sign(")") // nothing is in an empty list
+		}
 		for {
 			if err := p.value(l); err != nil {
 				return err
