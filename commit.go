@@ -232,8 +232,9 @@ func (t *Table) CheckPrepared(ctx context.Context, p *Prepared) error {
 	return nil
 }
 
-// OverwriteOptions say what an overwrite replaces. The zero value is the whole table, or, if the table
-// is partitioned and dynamic-partition-overwrite is set, the partitions that rows are written to.
+// OverwriteOptions say what an overwrite replaces. The zero value is the whole table. If the table is
+// partitioned and dynamic-partition-overwrite is set, as it is by default, only partitions that rows are
+// written to are replaced, whether Partition names some or not.
 type OverwriteOptions struct {
 	// Partition names values of partition columns, as text; nil values are NULL. Rows have to lie
 	// in these partitions.
@@ -300,7 +301,7 @@ func (t *Table) checkOverwritten(w *commit.Overwrite, p *Prepared) error {
 
 func (t *Table) overwrite(o OverwriteOptions) (*commit.Overwrite, error) {
 	part := t.schema.FieldsNamed(t.schema.PartitionKeys)
-	w := &commit.Overwrite{}
+	w := &commit.Overwrite{Dynamic: len(part) > 0 && !o.Static && options.DynamicOverwrite.Get(t.opts)}
 	if len(o.Partition) > 0 {
 		spec := map[string]types.Datum{}
 		for k, v := range o.Partition {
@@ -323,9 +324,7 @@ func (t *Table) overwrite(o OverwriteOptions) (*commit.Overwrite, error) {
 			return nil, invalid("overwrite %s: %v", t.id, err)
 		}
 		w.Match = match
-		return w, nil
 	}
-	w.Dynamic = len(part) > 0 && !o.Static && options.DynamicOverwrite.Get(t.opts)
 	return w, nil
 }
 

@@ -190,8 +190,10 @@ func (w *world) overwrite(t *rapid.T) {
 			text = new(rows[0].vals[p.id])
 		}
 		o.Partition = map[string]*string{p.name: text}
-		gone = func(r row) bool { return show(p.typ, r.get(p)) == show(p.typ, d) }
-		rows = slices.DeleteFunc(rows, func(r row) bool { return !gone(r) })
+		within := func(r row) bool { return show(p.typ, r.get(p)) == show(p.typ, d) }
+		rows = slices.DeleteFunc(rows, func(r row) bool { return !within(r) })
+		written := w.wholeOverwrite || slices.ContainsFunc(rows, func(n row) bool { return !w.dropped(n) })
+		gone = func(r row) bool { return written && within(r) }
 	case w.partitioned && !w.wholeOverwrite:
 		gone = func(r row) bool {
 			return slices.ContainsFunc(rows, func(n row) bool {
