@@ -21,9 +21,15 @@ func TestTypesThatAreNone(t *testing.T) {
 		deep = types.ArrayType(deep)
 	}
 	for _, bad := range []types.Type{
-		{}, {Kind: 200}, types.DecimalType(39, 0), types.DecimalType(3, 4), types.DecimalType(0, 0), types.CharType(0), types.VarcharType(-1),
-		types.BinaryType(0), types.TimestampType(10), types.TimeType(-1), types.TimestampLTZType(10), {Kind: types.Array}, {Kind: types.Map},
-		{Kind: types.Map, Key: &types.IntType}, {Kind: types.Multiset}, types.ArrayType(types.Type{}), types.MapType(types.IntType, types.CharType(0)),
+		{},
+		{Kind: 200},
+		types.DecimalType(39, 0), types.DecimalType(3, 4), types.DecimalType(0, 0), types.CharType(0), types.VarcharType(-1),
+		types.BinaryType(0), types.TimestampType(10), types.TimeType(-1), types.TimestampLTZType(10),
+		{Kind: types.Array},
+		{Kind: types.Map},
+		{Kind: types.Map, Key: &types.IntType},
+		{Kind: types.Multiset},
+		types.ArrayType(types.Type{}), types.MapType(types.IntType, types.CharType(0)),
 		types.RowType(types.Field{Name: "x", Type: types.DecimalType(99, 0)}), deep,
 	} {
 		c := open(t)
@@ -127,7 +133,10 @@ func TestWrongArguments(t *testing.T) {
 		{func() error { return tab.PutConsumer(ctx, "../x", 1) }, tarn.ErrInvalid},
 		{func() error { _, err := tab.SnapshotAt(ctx, 9); return err }, tarn.ErrNotExist},
 		{func() error { return c.CreateDatabase(ctx, "a/b", nil) }, tarn.ErrInvalid},
-		{func() error { _, err := c.CreateTable(ctx, "d.a/b", tarn.TableDef{Fields: fields("a", "INT")}); return err }, tarn.ErrInvalid},
+		{func() error {
+			_, err := c.CreateTable(ctx, "d.a/b", tarn.TableDef{Fields: fields("a", "INT")})
+			return err
+		}, tarn.ErrInvalid},
 		{func() error { return c.RenameTable(ctx, "d.t", "d._hidden") }, tarn.ErrInvalid},
 	} {
 		if err := x.call(); !errors.Is(err, x.want) || x.want == nil && err != nil {

@@ -145,6 +145,9 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 	}
 	res, err := w.Commit(ctx)
 	if err == nil && res.LostCompaction {
+		if now, lerr := t.latest(ctx); w.lost != nil && lerr == nil && now != nil && now.ID == snap.ID {
+			return res, fmt.Errorf("table %s: %w: a file that the newest snapshot names is missing; tarn check tells which", t.id, w.lost)
+		}
 		err = fmt.Errorf("table %s: %w: another writer changed what was compacted; run it again", t.id, ErrConflict)
 	}
 	return res, err

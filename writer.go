@@ -42,6 +42,7 @@ type Writer struct {
 	w       *write.Writer
 	number  int64
 	upkeep  *write.Background
+	lost    error // why a compaction was given up, if one was
 	// prepared counts calls of Prepare, for full-compaction.delta-commits.
 	prepared int
 }
@@ -286,6 +287,10 @@ func (w *Writer) Commit(ctx context.Context) (CommitResult, error) {
 		return res, err
 	}
 	w.number++
+	if err := w.w.Stale(); err != nil {
+		w.t.env.log.Warn("a compaction was given up: another process compacted the same", "table", w.t.id.String(), "err", err)
+		res.LostCompaction, w.lost = true, err
+	}
 	return res, w.Done(res)
 }
 

@@ -218,7 +218,8 @@ func (d *duck) reference(g *scanGlobal, l *scanLocal, n int64, out mapping.DataC
 		}
 		l.rec = rec
 	}
-	piece := wholeStructs(l.rec.NewSlice(l.pos, l.pos+n))
+	piece := l.rec.NewSlice(l.pos, l.pos+n)
+	defer piece.Release()
 	chunk, ed := arrowmapping.DataChunkFromArrow(d.aux, piece, l.converted)
 	defer mapping.DestroyDataChunk(&chunk)
 	if err := errorData(ed); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
@@ -34,6 +35,7 @@ type Writer struct {
 	next  int64
 	buf   pending // buf.w is nil while no file is open
 	task  *Task
+	stale error // see Stale
 	err   error
 	done  bool
 
@@ -149,7 +151,7 @@ func (w *Writer) flush() error {
 
 // trigger begins a compaction if one is due and none runs.
 func (w *Writer) trigger(ctx context.Context, all bool) error {
-	if w.task != nil || w.t.c.WriteOnly && !all {
+	if w.task != nil || w.stale != nil || w.t.c.WriteOnly && !all {
 		return nil
 	}
 	groups := w.t.c.Pick.Pick(w.files, w.t.c.Ordered, all)
@@ -174,6 +176,10 @@ func (w *Writer) sync(ctx context.Context, wait bool) error {
 	if err != nil {
 		if w.task.finished() {
 			w.task = nil
+			if errors.Is(err, fs.ErrNotExist) {
+				w.stale = err // nothing is lost: the rows are in the files of whoever compacted before
+				return nil
+			}
 			return w.fail(err)
 		}
 		return err // the writer is as before: the caller may wait again
@@ -256,6 +262,11 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) (manifest.Delta, error)
 
 // Busy reports whether a compaction runs, or waits to run, whose result Prepare has not given.
 func (w *Writer) Busy() bool { return w.task != nil }
+
+// Stale tells which file of the bucket was to be compacted and is gone, nil if all is well: another process
+// compacted it and the snapshots that had it have expired. What is written stays right, and nothing is
+// compacted until the bucket is opened again from the newest snapshot.
+func (w *Writer) Stale() error { return w.stale }
 
 // Close drops what is buffered, ends a running compaction and deletes all files that were not
 // prepared. It may be called more than once.

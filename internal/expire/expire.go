@@ -114,6 +114,12 @@ func Snapshots(ctx context.Context, t Table, o Options, now time.Time) (Result, 
 	}
 	end = ids[at]
 	p, err := t.plan(ctx, o, ids[:at], end, &r)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Who expires hides first and deletes then.
+		if now, herr := t.Snapshots.EarliestID(ctx); herr == nil && now > end {
+			err = errGone
+		}
+	}
 	if errors.Is(err, errGone) {
 		return r, nil // another process is expiring the same
 	}

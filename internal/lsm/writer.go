@@ -37,6 +37,7 @@ type Writer struct {
 	temp   []*tempRun
 	task   *Task
 	err    error
+	stale  error // see Stale
 
 	delta manifest.Delta // since the last Prepare
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/tarnlake/tarn/internal/manifest"
 )
@@ -23,7 +24,7 @@ func (w *Writer) state() State {
 
 // trigger begins a compaction if one is due and none runs.
 func (w *Writer) trigger(ctx context.Context, all bool) error {
-	if w.task != nil || w.t.c.WriteOnly && !all {
+	if w.task != nil || w.stale != nil || w.t.c.WriteOnly && !all {
 		return nil
 	}
 	s := w.state()
@@ -89,6 +90,10 @@ func (w *Writer) sync(ctx context.Context, wait bool) error {
 	}
 	t := w.task
 	w.task = nil
+	if errors.Is(t.err, fs.ErrNotExist) {
+		w.stale = t.err // nothing is lost: the rows are in the files of whoever compacted before
+		return nil
+	}
 	if t.err != nil {
 		return w.fail(t.err)
 	}
@@ -178,6 +183,11 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) (manifest.Delta, error)
 
 // Busy reports whether a compaction runs, or waits to run, whose result Prepare has not given.
 func (w *Writer) Busy() bool { return w.task != nil }
+
+// Stale tells which file of the bucket was to be compacted and is gone, nil if all is well: another process
+// compacted it and the snapshots that had it have expired. What is written stays right, and nothing is
+// compacted until the bucket is opened again from the newest snapshot.
+func (w *Writer) Stale() error { return w.stale }
 
 // Close drops what is buffered, ends a running compaction and deletes all files that were not
 // prepared. It may be called more than once.

@@ -54,6 +54,7 @@ func (c *Conformer) Conform(b batch.Batch) (batch.Batch, error) {
 	if b.Kinds != nil && int64(len(b.Kinds)) != b.NumRows() {
 		return b, fmt.Errorf("write: %s: batch has %d rows and %d row kinds", c.table, b.NumRows(), len(b.Kinds))
 	}
+	b.Kinds = slices.Clone(b.Kinds) // the caller may use the slice again
 	for i, k := range b.Kinds {
 		if k > types.Delete {
 			return b, fmt.Errorf("write: %s: row %d of the batch has the unknown row kind %d", c.table, i, k)

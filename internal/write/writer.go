@@ -4,6 +4,7 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type Bucket interface {
 	Prepare(ctx context.Context, wait bool) (manifest.Delta, error)
 	// Busy reports whether a compaction runs whose result no Prepare has given.
 	Busy() bool
+	// Stale tells why the bucket has to be opened again before it is compacted: a file of it is gone.
+	Stale() error
 	// Close deletes what was not prepared.
 	Close() error
 }
@@ -302,8 +305,25 @@ func (w *Writer) Committed() error {
 	}
 	const idle = 10 // prepares
 	return w.each(func(_ context.Context, k *worker) error {
-		return k.drop(func(o *owned) bool { return !o.used && o.count >= idle && !o.b.Busy() })
+		return k.drop(func(o *owned) bool { return !o.used && !o.b.Busy() && (o.count >= idle || o.b.Stale() != nil) })
 	})
+}
+
+// Stale tells why a compaction was lost to another process, nil if none was; see Bucket.
+func (w *Writer) Stale() error {
+	var mu sync.Mutex
+	var stale error
+	err := w.each(func(_ context.Context, k *worker) error {
+		for _, o := range k.order {
+			if err := o.b.Stale(); err != nil {
+				mu.Lock()
+				stale = err
+				mu.Unlock()
+			}
+		}
+		return nil
+	})
+	return cmp.Or(stale, err)
 }
 
 // Reset closes buckets, because what they rest on has changed: they are opened again from the newest
