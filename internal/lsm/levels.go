@@ -113,7 +113,7 @@ func (l *levels) update(before, after []*manifest.DataFile) error {
 	for i, spans := range high {
 		slices.SortFunc(spans, func(a, b span) int { return a.min.Compare(b.min) })
 		for j := 1; j < len(spans); j++ {
-			if spans[j].min.Compare(spans[j-1].max) <= 0 {
+			if spans[j].min.Compare(spans[j-1].max) <= 0 && !l.t.floatKeys() {
 				return fmt.Errorf("lsm: %w: files %s and %s of level %d overlap", ErrCorrupt, spans[j-1].file.Name, spans[j].file.Name, i+1)
 			}
 		}

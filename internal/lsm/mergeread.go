@@ -76,7 +76,7 @@ type shape struct{ alone, number, kinds bool }
 
 // jobFor makes the job that reads no more of a section than its merge needs.
 func (r *mergeReader) jobFor(sec section) (*job, error) {
-	x := shape{alone: len(sec) == 1, number: !ordered(sec.units()), kinds: r.want.give}
+	x := shape{alone: r.in.alone(sec), number: !ordered(sec.units()), kinds: r.want.give}
 	for _, s := range sec {
 		// Some writers (pypaimon 2.1 with rowkind.field) count no deletes in files that have them.
 		x.kinds = x.kinds || s.file.DeleteRows != 0 || s.file.Level == 0
@@ -157,10 +157,13 @@ func (r *mergeReader) Close() error {
 	return err
 }
 
+// alone reports whether a section is passed as it is.
+func (s *source) alone(sec section) bool { return len(sec) == 1 && !s.t.floatKeys() }
+
 // open opens a section.
 func (s *source) open(ctx context.Context, sec section, j *job) (grouped, error) {
 	o := datafile.ReadOptions{Fields: j.in, BatchRows: s.batchRows}
-	if len(sec) == 1 {
+	if s.alone(sec) {
 		o.Filter = s.filter
 		r, err := s.t.c.Store.Open(ctx, s.loc, sec[0].file, o)
 		if err != nil {
@@ -174,14 +177,21 @@ func (s *source) open(ctx context.Context, sec section, j *job) (grouped, error)
 	if len(units) > s.t.c.FanIn {
 		return s.passes(ctx, units, j, o)
 	}
-	return kv.NewMerger(s.runs(units, o), j.layout, s.batchRows), nil
+	return kv.NewMerger(s.runs(units, j, o), j.layout, s.batchRows), nil
 }
 
 // runs makes runs of files. Each file is a run, as a file is opened only when the merge has come to it.
-func (s *source) runs(units [][]span, o datafile.ReadOptions) []kv.Run {
+func (s *source) runs(units [][]span, j *job, o datafile.ReadOptions) []kv.Run {
 	var out []kv.Run
+	float := s.t.floatKeys()
 	for _, u := range units {
 		for _, x := range u {
+			if float {
+				out = append(out, kv.Run{Name: x.file.Name, Open: func(ctx context.Context) (batch.Reader, error) {
+					return s.openSorted(ctx, x.file, j, o)
+				}})
+				continue
+			}
 			out = append(out, kv.Run{
 				Name: x.file.Name, Low: x.min, HasLow: true,
 				Open: func(ctx context.Context) (batch.Reader, error) {
@@ -205,7 +215,7 @@ func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.
 	fan := s.t.c.FanIn
 	for len(units) > 0 {
 		n := min(len(units), fan)
-		x, err := s.t.mergeTemp(ctx, kv.NewMerger(s.runs(units[:n], o), j.layout, 0), j)
+		x, err := s.t.mergeTemp(ctx, kv.NewMerger(s.runs(units[:n], j, o), j.layout, 0), j)
 		if err != nil {
 			return fail(err)
 		}

@@ -26,7 +26,11 @@ func (t *Table) span(f *manifest.DataFile) (span, error) {
 	if s.max, err = t.key(f.MaxKey); err != nil {
 		return s, fmt.Errorf("lsm: largest key of %s: %w", f.Name, err)
 	}
-	if s.min.Compare(s.max) > 0 {
+	switch {
+	case s.min.Compare(s.max) <= 0:
+	case t.floatKeys():
+		s.min, s.max = s.max, s.min
+	default:
 		return s, fmt.Errorf("lsm: %w: smallest key of %s is larger than its largest", ErrCorrupt, f.Name)
 	}
 	return s, nil
