@@ -5,8 +5,10 @@ import (
 	"errors"
 	iofs "io/fs"
 	"net"
+	"syscall"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/paths"
 )
 
@@ -72,12 +74,25 @@ func exitCode(ctx context.Context, err error) int {
 		return exitConflict
 	case errors.As(err, &u) && u.Unreachable(), offline(err):
 		return exitUnreachable
-	case errors.Is(err, tarn.ErrInvalid), errors.Is(err, tarn.ErrUnsupported), errors.Is(err, paths.ErrName):
+	case errors.Is(err, tarn.ErrInvalid), errors.Is(err, tarn.ErrUnsupported), errors.Is(err, datafile.ErrFormat), errors.Is(err, paths.ErrName):
 		return exitUsage
 	case errors.Is(err, tarn.ErrNotExist):
 		return exitNotFound
 	}
 	return exitFailed
+}
+
+// damaged advises on an error of a table's files: those that are missing, or hold something else.
+func damaged(table string, err error) error {
+	var no syscall.Errno
+	var l *hintError
+	switch {
+	case exitCode(context.Background(), err) != exitFailed, errors.Is(err, context.Canceled), errors.As(err, &l):
+		return err
+	case errors.As(err, &no) && no != syscall.ENOENT:
+		return err
+	}
+	return hint(err, "tarn check --explain "+table+" tells what is wrong with the table and what to do; an older snapshot may be read by --at")
 }
 
 // offline recognises errors of the network.

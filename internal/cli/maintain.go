@@ -190,7 +190,7 @@ func (a *app) compactCommand() *cobra.Command {
 			for _, t := range tables {
 				r, err := t.Compact(cmd.Context(), o)
 				if err != nil {
-					return err
+					return damaged(t.Name(), err)
 				}
 				if r.SnapshotID == 0 {
 					a.say("%s: nothing to compact\n", t.Name())

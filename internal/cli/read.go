@@ -171,14 +171,6 @@ func (a *app) read(ctx context.Context, name string, o *readOptions, limited boo
 	return w.end()
 }
 
-// damaged advises on an error of a table's files.
-func damaged(table string, err error) error {
-	if exitCode(context.Background(), err) != exitFailed || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return hint(err, "tarn check --explain "+table+" tells what is wrong with the table and what to do; an older snapshot may be read by --at")
-}
-
 // timeTravel finds out what --at names.
 func timeTravel(at string) (string, string) {
 	if _, err := strconv.ParseInt(at, 10, 64); err == nil {

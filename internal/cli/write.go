@@ -73,7 +73,7 @@ func (a *app) write(ctx context.Context, name, file string, o *writeOptions) err
 	}
 	w, err := t.NewWriter(ctx, nil)
 	if err != nil {
-		return err
+		return damaged(name, err)
 	}
 	defer w.Close()
 	var rows int64
@@ -93,12 +93,12 @@ func (a *app) write(ctx context.Context, name, file string, o *writeOptions) err
 		}
 		rows += b.NumRows()
 		if err := w.Write(ctx, b); err != nil {
-			return err
+			return damaged(name, err)
 		}
 	}
 	r, err := w.Commit(ctx)
 	if err != nil {
-		return err
+		return damaged(name, err)
 	}
 	if r.SnapshotID == 0 {
 		a.say("no rows: %s stays as it is\n", t.Name())
