@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/types"
 )
@@ -118,6 +119,10 @@ func DefaultOf(f types.Field) (types.Datum, error) {
 		text = text[1 : len(text)-1]
 	}
 	d, err := types.ParseDatum(f.Type, text)
+	switch f.Type.Kind {
+	case types.Char, types.Varchar, types.Binary, types.Varbinary:
+		d, err = cast.Value(text, types.StringType, f.Type) // filled up, or cut
+	}
 	if err != nil {
 		return nil, fmt.Errorf("default of column %s: %w", f.Name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -30,9 +31,9 @@ func NewConformer(table string, fields []types.Field, rowKind string) (*Conforme
 	c := &Conformer{table: table, fields: fields, schema: types.ArrowSchema(fields), deflt: make([]types.Datum, len(fields)), kindCol: -1}
 	for i, f := range fields {
 		if f.Default != nil {
-			v, err := types.ParseDatum(f.Type, *f.Default)
+			v, err := schema.DefaultOf(f)
 			if err != nil {
-				return nil, fmt.Errorf("write: %s: default of column %s: %w", table, f.Name, err)
+				return nil, fmt.Errorf("write: %s: %w", table, err)
 			}
 			c.deflt[i] = v
 		}
