@@ -226,3 +226,48 @@ func cloneData(d arrow.ArrayData) arrow.ArrayData {
 	}
 	return array.NewData(d.DataType(), d.Len(), buffers, children, d.NullN(), d.Offset())
 }
+
+// wholeStructs gives a batch whose structs begin at the start of their children: the export of Arrow's library tells
+// the offset of a struct twice, once of itself and once of each child.
+func wholeStructs(rec arrow.RecordBatch) arrow.RecordBatch {
+	cols := rec.Columns()
+	var own []arrow.Array
+	for i, c := range cols {
+		d := wholeStruct(c.Data())
+		if d == c.Data() {
+			continue
+		}
+		if own == nil {
+			own = append(own, cols...)
+		}
+		own[i] = array.MakeFromData(d)
+	}
+	if own == nil {
+		return rec
+	}
+	return array.NewRecordBatch(rec.Schema(), own, rec.NumRows())
+}
+
+func wholeStruct(d arrow.ArrayData) arrow.ArrayData {
+	if !isNestedType(d.DataType()) {
+		return d
+	}
+	isStruct := d.DataType().ID() == arrow.STRUCT
+	children := make([]arrow.ArrayData, len(d.Children()))
+	same := !isStruct || d.Offset() == 0
+	for i, c := range d.Children() {
+		children[i] = c
+		if isStruct && (d.Offset() != 0 || c.Len() != d.Len()) {
+			children[i] = array.NewSliceData(c, int64(d.Offset()), int64(d.Offset()+d.Len()))
+		}
+		children[i] = wholeStruct(children[i])
+		same = same && children[i] == c
+	}
+	if same {
+		return d
+	}
+	if !isStruct {
+		return array.NewData(d.DataType(), d.Len(), d.Buffers(), children, d.NullN(), d.Offset())
+	}
+	return array.NewData(d.DataType(), d.Len(), []*memory.Buffer{validity(d)}, children, d.NullN(), 0)
+}

@@ -218,8 +218,7 @@ func (d *duck) reference(g *scanGlobal, l *scanLocal, n int64, out mapping.DataC
 		}
 		l.rec = rec
 	}
-	piece := l.rec.NewSlice(l.pos, l.pos+n)
-	defer piece.Release()
+	piece := wholeStructs(l.rec.NewSlice(l.pos, l.pos+n))
 	chunk, ed := arrowmapping.DataChunkFromArrow(d.aux, piece, l.converted)
 	defer mapping.DestroyDataChunk(&chunk)
 	if err := errorData(ed); err != nil {

@@ -220,3 +220,45 @@ func BenchmarkScan(b *testing.B) {
 }
 
 func itoa(i int) string { return strconv.Itoa(i) }
+
+// Batches are longer than DuckDB's vectors and reach it in slices: rows far in have to be as right as the first.
+func TestEngineScansLongBatchesOfEveryType(t *testing.T) {
+	fields, lines := allTypes(t)
+	fields = append(fields,
+		types.Field{ID: 100, Name: "nested", Type: types.MustParse("ROW<a ROW<b INT, c ARRAY<ROW<d STRING>>>, e MAP<STRING, ROW<f INT>>>")},
+		types.Field{ID: 101, Name: "n", Type: types.MustParse("INT")})
+	var rows []string
+	for i := range 10_000 {
+		nested := `null`
+		if i%5 > 0 {
+			nested = `{"a":{"b":` + itoa(i) + `,"c":[{"d":"x` + itoa(i%13) + `"},null]},"e":[["k",{"f":` + itoa(i) + `}]]}`
+		}
+		if i%7 == 0 {
+			nested = `{"a":null,"e":[]}`
+		}
+		rows = append(rows, strings.TrimSuffix(lines[i%len(lines)], "}")+`,"nested":`+nested+`,"n":`+itoa(i)+"}")
+	}
+	rec := decodeRows(t, fields, rows)
+	e := testEngine(t)
+	e.addScan(batchSource(fields, 1, rec, rec.NewSlice(0, 0), rec.NewSlice(4_321, 9_876)))
+	enc := jsonrow.NewEncoder(fields)
+	for _, q := range []string{"SELECT * FROM tarn_scan(1) ORDER BY n", "SELECT * FROM tarn_scan(1) WHERE n >= 0"} {
+		count := 0
+		for _, got := range readAll(t, e, q) {
+			rec, err := conform(got, types.ArrowSchema(fields))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := rec.Column(len(fields) - 1).(*array.Int32)
+			for i := range int(rec.NumRows()) {
+				count++
+				if got, want := string(enc.Append(nil, rec, i)), rows[n.Value(i)]; got != want {
+					t.Fatalf("%s: row %d:\n got %s\nwant %s", q, n.Value(i), got, want)
+				}
+			}
+		}
+		if want := 10_000 + 9_876 - 4_321; count != want {
+			t.Errorf("%s: %d rows, want %d", q, count, want)
+		}
+	}
+}
