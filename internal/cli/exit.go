@@ -84,15 +84,20 @@ func exitCode(ctx context.Context, err error) int {
 
 // damaged advises on an error of a table's files: those that are missing, or hold something else.
 func damaged(table string, err error) error {
-	var no syscall.Errno
 	var l *hintError
-	switch {
-	case exitCode(context.Background(), err) != exitFailed, errors.Is(err, context.Canceled), errors.As(err, &l):
-		return err
-	case errors.As(err, &no) && no != syscall.ENOENT:
+	if !isDamage(err) || errors.As(err, &l) {
 		return err
 	}
 	return hint(err, "tarn check --explain "+table+" tells what is wrong with the table and what to do; an older snapshot may be read by --at")
+}
+
+// isDamage tells errors of what the files of a table hold from those of reaching them.
+func isDamage(err error) bool {
+	var no syscall.Errno
+	if exitCode(context.Background(), err) != exitFailed || errors.Is(err, context.Canceled) {
+		return false
+	}
+	return !errors.As(err, &no) || no == syscall.ENOENT
 }
 
 // offline recognises errors of the network.

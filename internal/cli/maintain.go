@@ -210,7 +210,7 @@ func (a *app) checkCommand() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{Use: "check TABLE", Short: "Examine a table: that all its files are there and fit together", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
 		t, err := a.table(cmd.Context(), args[0], nil)
-		if err != nil && exitCode(cmd.Context(), err) == exitFailed {
+		if err != nil && isDamage(err) {
 			err = &codeError{exitDamage, err} // a schema that cannot be read
 		}
 		if err != nil {

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,37 +17,51 @@ import (
 )
 
 func (a *app) syncCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "sync", Short: "Follow databases and logs into the lake"}
-	var once bool
-	run := &cobra.Command{
-		Use: "run JOB.yaml", Short: "Run a job until it is stopped or its source ends", Args: cobra.ExactArgs(1),
-		Example: "  tarn sync run shop.yaml\n  tarn sync run --once shop.yaml\n  cat events.jsonl | tarn sync run stdin.yaml",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := cdc.LoadConfig(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			return a.runJob(cmd.Context(), cfg, once)
-		},
+	cmd := &cobra.Command{
+		Use: "sync", Short: "Follow databases and logs into the lake",
+		Example: "  tarn sync check job.yaml\n  tarn sync run job.yaml\n  tarn sync status job.yaml",
 	}
-	run.Flags().BoolVar(&once, "once", false, "stop when caught up")
-	check := &cobra.Command{
-		Use: "check JOB.yaml", Short: "Read a job's file, open its source and warehouse, write nothing", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.checkJob(cmd.Context(), args[0]) },
+	cmd.AddCommand(
+		a.jobCommand("run", "Run a job until it is stopped or its source ends",
+			"  tarn sync run shop.yaml\n  tarn sync run --once shop.yaml\n  cat events.jsonl | tarn sync run --name mine --path - --format debezium-json --table 'ods.{table}' --primary-key id",
+			func(cmd *cobra.Command) func(*cdc.Config) error {
+				once := cmd.Flags().Bool("once", false, "stop when caught up")
+				return func(cfg *cdc.Config) error { return a.runJob(cmd.Context(), cfg, *once) }
+			}),
+		a.jobCommand("check", "Read a job and the first events of its source, show what it would do, write nothing",
+			"  tarn sync check shop.yaml\n  tarn sync check shop.yaml --json",
+			func(cmd *cobra.Command) func(*cdc.Config) error {
+				return func(cfg *cdc.Config) error { return a.checkJob(cmd.Context(), cfg) }
+			}),
+		a.jobCommand("status", "Where a job stands, by its newest checkpoint", "  tarn sync status shop.yaml\n  tarn sync status --name shop --source files --path events.jsonl --format canal-json --json",
+			func(cmd *cobra.Command) func(*cdc.Config) error {
+				return func(cfg *cdc.Config) error { return a.jobStatus(cmd.Context(), cfg) }
+			}),
+		a.jobCommand("reset", "Forget where a job stands: it starts from the beginning, under a new commit user", "  tarn sync reset shop.yaml --yes",
+			func(cmd *cobra.Command) func(*cdc.Config) error {
+				var sure confirmation
+				sure.flags(cmd)
+				return func(cfg *cdc.Config) error { return a.resetJob(cmd.Context(), cfg, sure) }
+			}),
+	)
+	return cmd
+}
+
+// jobCommand is a command about a job, which a file or flags describe.
+func (a *app) jobCommand(name, short, example string, prepare func(*cobra.Command) func(*cdc.Config) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name + " [JOB.yaml]", Short: short, Args: cobra.MaximumNArgs(1), Example: example,
+		Long: short + ".\nA job is described by a file, by flags, or by a file and flags that change what it says.",
 	}
-	status := &cobra.Command{
-		Use: "status JOB.yaml", Short: "Where a job stands, by its newest checkpoint", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.jobStatus(cmd.Context(), args[0]) },
+	o := newJobFlags(cmd)
+	do := prepare(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		cfg, err := a.job(o, args)
+		if err != nil {
+			return err
+		}
+		return do(cfg)
 	}
-	reset := &cobra.Command{
-		Use: "reset JOB.yaml", Short: "Forget where a job stands: it starts from the beginning, under a new commit user", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			yes, _ := cmd.Flags().GetBool("yes")
-			return a.resetJob(cmd.Context(), args[0], yes)
-		},
-	}
-	reset.Flags().Bool("yes", false, "do it")
-	cmd.AddCommand(run, check, status, reset)
 	return cmd
 }
 
@@ -100,37 +114,6 @@ func (a *app) say(format string, args ...any) {
 	}
 }
 
-func (a *app) checkJob(ctx context.Context, path string) error {
-	cfg, err := cdc.LoadConfig(path)
-	if err != nil {
-		return usage(err)
-	}
-	src, err := cdc.OpenSource(cfg, a.in)
-	if err != nil {
-		return usage(err)
-	}
-	defer src.Close()
-	cat, err := tarn.Open(ctx, cfg.Sink.Warehouse, &tarn.OpenOptions{FileIO: cfg.Sink.Catalog})
-	if err != nil {
-		return err
-	}
-	dbs, err := cat.Databases(ctx)
-	if err != nil {
-		return err
-	}
-	if err := src.Open(ctx, nil); err != nil {
-		return err
-	}
-	fctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	evs, err := src.Fetch(fctx)
-	if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil && fctx.Err() == nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "job %s: source %s gives events (%d in the first answer), warehouse %s has %d databases\n", cfg.Name, cfg.Source.Type, len(evs), cat.Warehouse(), len(dbs))
-	return nil
-}
-
 // jobLine is a table of a job in the output of status.
 type jobLine struct {
 	Table  string `json:"table"`
@@ -138,21 +121,13 @@ type jobLine struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func (a *app) jobStatus(ctx context.Context, path string) error {
-	cfg, err := cdc.LoadConfig(path)
-	if err != nil {
-		return usage(err)
-	}
+func (a *app) jobStatus(ctx context.Context, cfg *cdc.Config) error {
 	cat, err := tarn.Open(ctx, cfg.Sink.Warehouse, &tarn.OpenOptions{FileIO: cfg.Sink.Catalog})
 	if err != nil {
 		return err
 	}
-	names, err := cat.Jobs(ctx)
-	if err != nil {
+	if err := jobExists(ctx, cat, cfg.Name); err != nil {
 		return err
-	}
-	if !slices.Contains(names, cfg.Name) {
-		return fmt.Errorf("job %s %w in %s: it never ran", cfg.Name, tarn.ErrNotExist, cat.Warehouse())
 	}
 	job, err := cat.OpenJob(ctx, cfg.Name)
 	if err != nil {
@@ -186,16 +161,15 @@ func (a *app) jobStatus(ctx context.Context, path string) error {
 	return nil
 }
 
-func (a *app) resetJob(ctx context.Context, path string, yes bool) error {
-	cfg, err := cdc.LoadConfig(path)
-	if err != nil {
-		return usage(err)
-	}
-	if !yes {
-		return hint(usage(fmt.Errorf("job %s would start from the beginning and write its tables again", cfg.Name)), "say so with --yes")
-	}
+func (a *app) resetJob(ctx context.Context, cfg *cdc.Config, sure confirmation) error {
 	cat, err := tarn.Open(ctx, cfg.Sink.Warehouse, &tarn.OpenOptions{FileIO: cfg.Sink.Catalog})
 	if err != nil {
+		return err
+	}
+	if err := jobExists(ctx, cat, cfg.Name); err != nil {
+		return err
+	}
+	if ok, err := a.confirm(sure, "let job "+cfg.Name+" start from the beginning and write its tables again", nil); err != nil || !ok {
 		return err
 	}
 	job, err := cat.OpenJob(ctx, cfg.Name)
@@ -208,4 +182,20 @@ func (a *app) resetJob(ctx context.Context, path string, yes bool) error {
 	}
 	a.say("job %s starts anew: commit user %s instead of %s\n", cfg.Name, job.User(), old)
 	return nil
+}
+
+// jobExists wants a job to have run.
+func jobExists(ctx context.Context, cat *tarn.Catalog, name string) error {
+	names, err := cat.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	err = fmt.Errorf("job %s %w in %s: it never ran", name, tarn.ErrNotExist, cat.Warehouse())
+	if len(names) > 0 {
+		return hint(err, "there are the jobs "+strings.Join(names, ", "))
+	}
+	return err
 }
