@@ -377,7 +377,7 @@ func (r *runner) commit(ctx context.Context, number int64, parts []TablePrepared
 		case err == nil:
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, tarn.ErrUnknownOutcome):
+		case errors.Is(err, tarn.ErrUnknownOutcome), ofStorage(err):
 			return err // the next start finds out
 		default:
 			parts[i].Failed = err

@@ -163,7 +163,7 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case ofStorage(err):
-		return fmt.Errorf("table %s: %w", t.name, err)
+		return err
 	}
 	t.setAside(err)
 	return nil
@@ -237,7 +237,7 @@ func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
 				return out, ctx.Err()
 			}
 			if err != nil && ofStorage(err) {
-				return out, fmt.Errorf("table %s: %w", name, err)
+				return out, err
 			}
 			if err != nil {
 				t.setAside(err)
