@@ -94,7 +94,9 @@ var room = &decode.Shape{
 // place is a position.
 type place uint64
 
-func (p place) MarshalBinary() ([]byte, error) { return binary.BigEndian.AppendUint64(nil, uint64(p)), nil }
+func (p place) MarshalBinary() ([]byte, error) {
+	return binary.BigEndian.AppendUint64(nil, uint64(p)), nil
+}
 
 func (r *readings) Open(_ context.Context, from []byte) error {
 	if from != nil {
