@@ -228,7 +228,7 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// Tables of releases before 0.9 get manifests that these releases read.
+// B097: tables of releases before 0.9 get manifests that these releases read.
 func TestManifestsOfOldTables(t *testing.T) {
 	written := 0
 	for _, c := range golden.Cases(t, tarntest.Root(t)) {
