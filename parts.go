@@ -2,12 +2,15 @@ package tarn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/format/parquet"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -15,9 +18,9 @@ import (
 type BatchReader = batch.Reader
 
 // SplitRaw takes out of the plan the files that any reader of Parquet reads right: those without rows
-// to merge or leave out, written with the table's present schema. It returns their paths, and a plan of
-// the rest. Filters of the plan are not applied to the files.
-func (p *Plan) SplitRaw() (files []string, rest *Plan) {
+// to merge or leave out, written with the table's present schema, compressed as every reader knows it. It returns the
+// paths of those that accept takes, and a plan of the rest. Filters of the plan are not applied to the files.
+func (p *Plan) SplitRaw(ctx context.Context, accept func(path string) bool) (files []string, rest *Plan) {
 	r := *p
 	r.splits = nil
 	for i := range p.splits {
@@ -28,11 +31,15 @@ func (p *Plan) SplitRaw() (files []string, rest *Plan) {
 		}
 		paths := make([]string, 0, len(s.Files))
 		for _, f := range s.Files {
-			_, path, err := p.t.files.Path(context.Background(), datafile.Location{Partition: s.Partition, Bucket: s.Bucket}, f)
+			if !raw {
+				break
+			}
+			fs, path, err := p.t.files.Path(ctx, datafile.Location{Partition: s.Partition, Bucket: s.Bucket}, f)
 			if err != nil { // reading the split will tell
 				raw = false
 				break
 			}
+			raw = accept(path) && portable(ctx, fs, path)
 			paths = append(paths, path)
 		}
 		if raw {
@@ -42,6 +49,17 @@ func (p *Plan) SplitRaw() (files []string, rest *Plan) {
 		}
 	}
 	return files, &r
+}
+
+// portable tells whether a file can be left to another reader. A file that cannot be opened cannot: reading it here
+// tells why.
+func portable(ctx context.Context, fs fileio.FS, path string) bool {
+	f, err := fs.Open(ctx, path)
+	if err != nil {
+		return false
+	}
+	ok, err := parquet.Portable(ctx, f)
+	return errors.Join(err, f.Close()) == nil && ok
 }
 
 // Parts is the number of pieces that OpenPart reads.

@@ -264,9 +264,10 @@ func (s *Session) relation(ctx context.Context, src *source) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	raw, rest := p.SplitRaw()
-	if s.o.NoRaw || !engineReads(src, raw) {
-		raw, rest = nil, p
+	rest := p
+	var raw []string
+	if !s.o.NoRaw && engineHasTypes(src) {
+		raw, rest = p.SplitRaw(ctx, engineFinds)
 	}
 	var parts []string
 	if len(raw) > 0 {
@@ -292,24 +293,25 @@ func (s *Session) relation(ctx context.Context, src *source) (string, error) {
 	return "(" + strings.Join(parts, " UNION ALL ") + ")", nil
 }
 
-// engineReads says whether the engine's own reader gives the files' values as they are: it finds them
-// (they are on this machine), and has types for them: it cuts the nanoseconds of INT96.
-func engineReads(src *source, files []string) bool {
+// engineHasTypes says whether the engine's own reader gives the values of columns as they are: it cuts the nanoseconds
+// of INT96.
+func engineHasTypes(src *source) bool {
 	for i, f := range src.fields {
 		if hasNanos(f.Type) || src.renamed(i) {
 			return false
 		}
 	}
-	for _, f := range files {
-		// The engine takes a name with these characters for a pattern, which may find other files.
-		if !filepath.IsAbs(f) || strings.ContainsAny(f, "*?[") {
-			return false
-		}
-		if _, err := os.Stat(f); err != nil {
-			return false
-		}
-	}
 	return true
+}
+
+// engineFinds says whether the engine finds a file: it is on this machine, and its name has none of the characters
+// for which the engine takes it for a pattern, which may find other files.
+func engineFinds(path string) bool {
+	if !filepath.IsAbs(path) || strings.ContainsAny(path, "*?[") {
+		return false
+	}
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func hasNanos(t types.Type) bool {
