@@ -199,3 +199,59 @@ func TestFormsOfArrow(t *testing.T) {
 		}
 	}
 }
+
+// Arrow data that contradicts itself is an error of the write or the commit, and no panic of a goroutine
+// that nobody could recover from.
+func TestBrokenArrow(t *testing.T) {
+	ctx := t.Context()
+	for _, typ := range []string{"ARRAY<INT>", "ARRAY<STRING>"} {
+		elem := build(t, types.ArrowType(types.MustParse(typ)).(*arrow.ListType).Elem(), "1")
+		offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{0, 1000}))
+		v := array.NewListData(array.NewData(types.ArrowType(types.MustParse(typ)), 1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{elem.Data()}, 0, 0))
+		for _, keys := range [][]string{{"id"}, nil} {
+			tab, err := open(t).CreateTable(ctx, "d.t", tarn.TableDef{Fields: fields("id", "INT", "v", typ), PrimaryKeys: keys, Options: map[string]string{"bucket": "1", "bucket-key": "id"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := tab.NewWriter(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = w.Write(ctx, columns(v))
+			if err == nil {
+				_, err = w.Commit(ctx)
+			}
+			if err == nil {
+				t.Errorf("%s, key %v: broken data was written", typ, keys)
+			}
+			w.Close()
+			if got := read(t, tab, tarn.ScanOptions{}); len(got) > 0 {
+				t.Errorf("%s, key %v: %v", typ, keys, got)
+			}
+		}
+	}
+}
+
+// What was given to Write may be used again by the caller: kinds may change, arrays may be released.
+func TestBatchAfterWrite(t *testing.T) {
+	ctx := t.Context()
+	tab := keyed(t, "STRING")
+	w, err := tab.NewWriter(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	b := batchOf(t, fields("id", "INT", "v", "STRING"), `[{"id":1,"v":"a"},{"id":2,"v":"b"}]`)
+	b.Kinds = []types.RowKind{types.Insert, types.Insert}
+	if err := w.Write(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	b.Kinds[0], b.Kinds[1] = types.Delete, types.Delete
+	b.Release()
+	if _, err := w.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, []string{`{"id":1,"v":"a"}`, `{"id":2,"v":"b"}`}) {
+		t.Error(got)
+	}
+}

@@ -206,8 +206,15 @@ func (w *Writer) User() string { return w.o.User }
 // Table is the table that is written.
 func (w *Writer) Table() *Table { return w.t }
 
-// Write takes rows: columns by name in any order, those left out are NULL or have their default. The
-// batch is kept until it is written. After an error the Writer is of no use but to be closed.
+// Write takes rows: columns by name in any order, those left out are NULL or have their default; fields of
+// ROWs likewise. Arrow's other forms of the same values are taken (dictionaries, views, large lists, units of
+// time), narrower types are widened, digits beyond those of a DECIMAL are rounded and those of a timestamp cut.
+// The error wraps ErrInvalid, and names column and row, if a value does not fit, if there is a column too many,
+// or NULL where none may be.
+//
+// The batch may be released when Write returns, but not changed: its memory is in use until the next Prepare
+// or Commit, and is left to the garbage collector. Rows are written by other goroutines, so what goes wrong
+// with storage may be told by a later call. After an error the Writer is of no use but to be closed.
 func (w *Writer) Write(ctx context.Context, b Batch) error {
 	b, err := w.conform.Conform(b)
 	if err != nil {
@@ -229,7 +236,8 @@ func (w *Writer) Compact(ctx context.Context, full bool) error {
 }
 
 // Prepare ends what was written so far and gives it, to be committed by Table.Commit: the first of two
-// phases, for jobs that commit several tables together and for several writers of one table.
+// phases, for jobs that commit several tables together and for several writers of one table. It is in files
+// then, which Close does not remove. Rows written after it belong to the next Prepare.
 func (w *Writer) Prepare(ctx context.Context) (*Prepared, error) {
 	base, err := w.t.snaps.LatestID(ctx)
 	if err != nil {
@@ -270,7 +278,9 @@ func (w *Writer) Done(r CommitResult) error {
 }
 
 // Commit commits what was written since the last call, all or nothing. It is durable when this
-// returns. Without rows nothing happens.
+// returns. Without rows nothing happens. Other writers of the table are no conflict; ErrConflict means that the
+// rows rest on something that is gone (an overwrite, another number of buckets): open a new Writer and write
+// them again.
 func (w *Writer) Commit(ctx context.Context) (CommitResult, error) {
 	p, err := w.Prepare(ctx)
 	if err != nil {

@@ -2,7 +2,7 @@
 // with them, exactly once.
 //
 // Writer applies events to tables, creating and evolving them; it is what sources of one's own plug
-// into. Job runs a source against a Writer with checkpoints in the warehouse.
+// into. Run runs a source against a Writer with checkpoints in the warehouse.
 package cdc
 
 import (

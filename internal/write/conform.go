@@ -48,7 +48,12 @@ func NewConformer(table string, fields []types.Field, rowKind string) (*Conforme
 }
 
 // Conform gives a batch in the table's columns. Nothing is copied where the batch fits as it is.
-func (c *Conformer) Conform(b batch.Batch) (batch.Batch, error) {
+func (c *Conformer) Conform(b batch.Batch) (out batch.Batch, err error) {
+	err = guarded(func() error { out, err = c.conform(b); return err })
+	return out, err
+}
+
+func (c *Conformer) conform(b batch.Batch) (batch.Batch, error) {
 	if b.RecordBatch == nil {
 		return b, fmt.Errorf("write: %s: batch has no record batch (nil)", c.table)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -381,16 +382,27 @@ func (k *worker) used() (total int64, largest *owned) {
 func (k *worker) run(ctx context.Context) {
 	for m := range k.in {
 		if m.do != nil {
-			m.reply <- m.do(ctx, k)
+			m.reply <- guarded(func() error { return m.do(ctx, k) })
 			continue
 		}
 		if k.w.err() != nil {
 			continue // drain, so that nobody waits for us
 		}
-		if err := k.write(ctx, m); err != nil {
+		if err := guarded(func() error { return k.write(ctx, m) }); err != nil {
 			k.w.fail(err)
 		}
 	}
+}
+
+// guarded makes an error of a panic: Arrow data of users can be broken in ways that show late, and nobody
+// else could recover from it here.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("write: a batch cannot be read; is its Arrow data broken? %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
 }
 
 func (k *worker) write(ctx context.Context, m message) error {
