@@ -294,10 +294,10 @@ func (s *Session) relation(ctx context.Context, src *source) (string, error) {
 }
 
 // engineHasTypes says whether the engine's own reader gives the values of columns as they are: it cuts the nanoseconds
-// of INT96.
+// of INT96, and knows VARIANT neither in the order of its parts nor shredded.
 func engineHasTypes(src *source) bool {
 	for i, f := range src.fields {
-		if hasNanos(f.Type) || src.renamed(i) {
+		if otherInEngine(f.Type) || src.renamed(i) {
 			return false
 		}
 	}
@@ -314,14 +314,16 @@ func engineFinds(path string) bool {
 	return err == nil
 }
 
-func hasNanos(t types.Type) bool {
+func otherInEngine(t types.Type) bool {
 	switch t.Kind {
 	case types.Timestamp, types.TimestampLTZ:
 		return t.Precision > 6
+	case types.Variant:
+		return true
 	case types.Row:
-		return slices.ContainsFunc(t.Fields, func(f types.Field) bool { return hasNanos(f.Type) })
+		return slices.ContainsFunc(t.Fields, func(f types.Field) bool { return otherInEngine(f.Type) })
 	}
-	return t.Key != nil && hasNanos(*t.Key) || t.Elem != nil && hasNanos(*t.Elem)
+	return t.Key != nil && otherInEngine(*t.Key) || t.Elem != nil && otherInEngine(*t.Elem)
 }
 
 func quoteAll(files []string) string {
