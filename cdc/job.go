@@ -68,8 +68,10 @@ type runner struct {
 	last []byte // position of the newest event applied
 	done []byte // position of the newest checkpoint
 	at   int64  // its number
-	dead *os.File
-	lost error // of the dead-letter file
+	// seen and doneSeen are how many events the source has given up to last and done.
+	seen, doneSeen int64
+	dead           *os.File
+	lost           error // of the dead-letter file
 	// back is where tables go back to that are set aside.
 	back map[string]tarn.TableState
 	// undecided are tables of which nobody can tell whether their last step was committed.
@@ -121,7 +123,7 @@ func (r *runner) open(ctx context.Context) error {
 		return err
 	}
 	if other != "" {
-		return fmt.Errorf("it runs already (%s): stop that process, or wait %s after its end", other, leaseTime)
+		return &runsError{fmt.Sprintf("it runs already (%s): stop that process, or wait %s after its end", other, leaseTime)}
 	}
 	if err := r.openDeadLetters(); err != nil {
 		return err
@@ -152,6 +154,12 @@ func (r *runner) open(ctx context.Context) error {
 }
 
 const leaseTime = 30 * time.Second
+
+// runsError is an ErrFenced of a job that was not even started.
+type runsError struct{ text string }
+
+func (e *runsError) Error() string        { return e.text }
+func (e *runsError) Is(target error) bool { return target == tarn.ErrFenced }
 
 // badRow follows on-error.
 func (r *runner) badRow(table string, raw []byte, err error) error {
@@ -213,6 +221,7 @@ func (r *runner) run(ctx context.Context) error {
 					return err
 				}
 			}
+			r.seen++
 			r.p.EventMillis = max(r.p.EventMillis, evs[i].Millis)
 		}
 		if left := r.w.Skipping(); end && len(left) > 0 {
@@ -283,7 +292,7 @@ func (r *runner) checkpoint(ctx context.Context) error {
 			return fmt.Errorf("dead-letter file: %w", err)
 		}
 	}
-	ck := &tarn.Checkpoint{Position: encodePosition(r.last), Millis: r.o.Clock().UnixMilli()}
+	ck := &tarn.Checkpoint{Position: encodePosition(r.last), Events: r.seen, Millis: r.o.Clock().UnixMilli()}
 	for i := range parts {
 		st, err := r.state(&parts[i])
 		if err != nil {
@@ -299,10 +308,10 @@ func (r *runner) checkpoint(ctx context.Context) error {
 	}
 	for _, p := range parts {
 		if p.Failed == nil && p.ahead == nil {
-			r.back[p.Table] = tarn.TableState{Table: p.Table, Position: ck.Position, At: ck.Number}
+			r.back[p.Table] = tarn.TableState{Table: p.Table, Position: ck.Position, Events: ck.Events, At: ck.Number}
 		}
 	}
-	r.done, r.at = r.last, ck.Number
+	r.done, r.doneSeen, r.at = r.last, r.seen, ck.Number
 	r.p.LastCommit = r.o.Clock()
 	if _, err := r.job.Lease(ctx, "", r.o.Clock(), leaseTime); err != nil {
 		return err
@@ -331,7 +340,7 @@ func (r *runner) state(p *TablePrepared) (tarn.TableState, error) {
 	}
 	st, ok := r.back[p.Table]
 	if !ok { // it had no changes before the newest checkpoint that it does not hold
-		st = tarn.TableState{Table: p.Table, Position: encodePosition(r.done), At: r.at}
+		st = tarn.TableState{Table: p.Table, Position: encodePosition(r.done), Events: r.doneSeen, At: r.at}
 	}
 	st.Ahead = encodePosition(p.ahead)
 	if p.Failed != nil {

@@ -1,6 +1,7 @@
 package cdc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +21,9 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	r.last, r.done, r.at = here, here, ck.Number
-	oldest, oldestAt := here, ck.Number
-	behind := map[string][]byte{}
-	ahead := map[string]bool{}
+	r.seen, r.doneSeen = ck.Events, ck.Events
+	oldest := here
+	has := map[string][]byte{} // up to where each table has everything
 	for i := range ck.Tables {
 		st := &ck.Tables[i]
 		if st.Status == tarn.TableUndecided { // and stays so: only who looks at the table can tell
@@ -42,40 +43,33 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			r.back[st.Table] = tarn.TableState{Table: st.Table, Position: st.Position, At: st.At}
-			r.w.SkipUntil(st.Table, pos)
-			ahead[st.Table] = true
+			r.back[st.Table] = tarn.TableState{Table: st.Table, Position: st.Position, Events: st.Events, At: st.At}
+			has[st.Table] = pos
 			continue
 		}
 		if ok {
-			r.back[st.Table] = tarn.TableState{Table: st.Table, Position: ck.Position, At: ck.Number}
+			r.back[st.Table] = tarn.TableState{Table: st.Table, Position: ck.Position, Events: ck.Events, At: ck.Number}
+			has[st.Table] = here
 			continue
 		}
 		pos, err := decodePosition(st.Position)
 		if err != nil {
 			return nil, err
 		}
-		r.back[st.Table] = tarn.TableState{Table: st.Table, Position: st.Position, At: st.At}
-		behind[st.Table] = pos
-		if st.At < oldestAt {
-			oldest, oldestAt = pos, st.At
+		r.back[st.Table] = tarn.TableState{Table: st.Table, Position: st.Position, Events: st.Events, At: st.At}
+		has[st.Table] = pos
+		// Numbers of checkpoints are no order of positions: while one table is read again, checkpoints are made
+		// of places that others have long passed.
+		if st.Events < r.seen {
+			oldest, r.seen = pos, st.Events
 		}
 		r.o.Log.Info("table goes back", "table", st.Table, "checkpoint", st.At)
 	}
-	if oldestAt == ck.Number {
-		return here, nil
-	}
-	// Read again from the oldest place; each table passes over what it has.
+	// Read again from the oldest place; each table passes over what it has. Several checkpoints may be of one
+	// place: what is not read again is not passed over.
 	for i := range ck.Tables {
 		name := ck.Tables[i].Table
-		pos, back := behind[name]
-		if !back {
-			pos = here
-		}
-		if _, aside := r.undecided[name]; aside || ahead[name] {
-			continue
-		}
-		if r.back[name].At != oldestAt && pos != nil {
+		if pos := has[name]; pos != nil && !bytes.Equal(pos, oldest) {
 			r.w.SkipUntil(name, pos)
 		}
 	}

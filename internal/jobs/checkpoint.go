@@ -19,6 +19,7 @@ type Checkpoint struct {
 	Version  int             `json:"version"`
 	Number   int64           `json:"number"`
 	Position json.RawMessage `json:"position,omitempty"` // of the source, in its own form
+	Events   int64           `json:"events"`             // that the source gave up to Position: the order of positions
 	Millis   int64           `json:"timeMillis"`
 	Tables   []TableState    `json:"tables"`
 	Nonce    string          `json:"nonce"`
@@ -46,6 +47,7 @@ type TableState struct {
 	// table goes back to if Prepared cannot be committed, or if it was set aside.
 	Position json.RawMessage `json:"position,omitempty"`
 	At       int64           `json:"at"`
+	Events   int64           `json:"events"` // that the source gave up to Position
 	// Ahead is a position behind that of the checkpoint, up to which the table has everything already: the job
 	// reads again what another table lacks.
 	Ahead  json.RawMessage `json:"ahead,omitempty"`
