@@ -27,6 +27,8 @@ var (
 	ErrUnknownOutcome = commit.ErrUnknown
 	// ErrOverwritten: a writer without a lock replaced the snapshot after it was committed.
 	ErrOverwritten = commit.ErrOverwritten
+	// ErrBusy: others were faster too many times. Nothing was committed; commit the same again.
+	ErrBusy = commit.ErrBusy
 	// ErrUndecided: the snapshots that would tell whether this was committed before have expired.
 	ErrUndecided = commit.ErrUndecided
 )

@@ -84,6 +84,9 @@ func TestCompactionOfFilesThatAreGone(t *testing.T) {
 		if files := len(splits[0].Files); files > 6 {
 			t.Errorf("%v: %d files: the writer does not compact any more", keys, files)
 		}
+		if err := w.Close(); err != nil { // and the expiry beside it
+			t.Fatal(err)
+		}
 		if r, err := other.Check(ctx); err != nil || len(r.Problems) > 0 {
 			t.Errorf("%v: %+v, %v", keys, r, err)
 		}

@@ -42,7 +42,9 @@ type Writer struct {
 	w       *write.Writer
 	number  int64
 	upkeep  *write.Background
-	lost    error // why a compaction was given up, if one was
+	lost    error       // why a compaction was given up, if one was
+	pending []*Prepared // what Commit could not commit so far
+	failed  error       // after a conflict
 	// prepared counts calls of Prepare, for full-compaction.delta-commits.
 	prepared int
 }
@@ -244,7 +246,7 @@ func (w *Writer) Prepare(ctx context.Context) (*Prepared, error) {
 		return nil, fmt.Errorf("table %s: %w", w.t.id, err)
 	}
 	wait := w.o.WaitCompaction
-	if n := options.FullCompactionDelta.Get(w.t.opts); n > 0 && w.t.HasPrimaryKey() && !options.WriteOnly.Get(w.t.opts) {
+	if n := options.FullCompactionDelta.Get(w.t.opts); n > 0 && w.t.HasPrimaryKey() {
 		if w.prepared++; w.prepared%n == 0 {
 			if err := w.Compact(ctx, true); err != nil {
 				return nil, err
@@ -281,22 +283,50 @@ func (w *Writer) Done(r CommitResult) error {
 // returns. Without rows nothing happens. Other writers of the table are no conflict; ErrConflict means that the
 // rows rest on something that is gone (an overwrite, another number of buckets): open a new Writer and write
 // them again.
+//
+// After any other error call it again: what could not be committed is kept, and committed once. Rows that were
+// written since come after it.
 func (w *Writer) Commit(ctx context.Context) (CommitResult, error) {
+	if w.failed != nil {
+		return CommitResult{}, w.failed
+	}
 	p, err := w.Prepare(ctx)
 	if err != nil {
 		return CommitResult{}, err
 	}
-	res, err := w.t.commit(ctx, CommitID{User: w.o.User, Number: w.number}, true, nil, []*Prepared{p})
+	fresh := len(w.pending) == 0 // surely never tried before
+	if fresh || !p.Empty() {
+		w.pending = append(w.pending, p)
+	}
+	var all CommitResult
+	for len(w.pending) > 0 {
+		r, err := w.commit(ctx, w.pending[0], fresh)
+		if err != nil {
+			return r, err
+		}
+		all.SnapshotID = max(all.SnapshotID, r.SnapshotID)
+		all.Repeated = all.Repeated || r.Repeated
+		all.LostCompaction = all.LostCompaction || r.LostCompaction
+	}
+	return all, nil
+}
+
+// commit commits the first of what is pending.
+func (w *Writer) commit(ctx context.Context, p *Prepared, fresh bool) (CommitResult, error) {
+	id := CommitID{User: w.o.User, Number: w.number}
+	res, err := w.t.commit(ctx, id, fresh, nil, []*Prepared{p})
 	if errors.Is(err, ErrUnknownOutcome) {
-		res, err = w.t.Commit(ctx, CommitID{User: w.o.User, Number: w.number}, p)
+		res, err = w.t.Commit(ctx, id, p)
+	}
+	if errors.Is(err, ErrConflict) {
+		err = errors.Join(err, w.t.Abort(ctx, w.pending...))
+		w.pending, w.failed = nil, err
 	}
 	if err != nil {
-		if errors.Is(err, ErrConflict) {
-			err = errors.Join(err, w.t.Abort(ctx, p))
-		}
 		return res, err
 	}
 	w.number++
+	w.pending = w.pending[1:]
 	if err := w.w.Stale(); err != nil {
 		w.t.env.log.Warn("a compaction was given up: another process compacted the same", "table", w.t.id.String(), "err", err)
 		res.LostCompaction, w.lost = true, err
