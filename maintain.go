@@ -156,8 +156,15 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 // CheckReport is the result of Check.
 type CheckReport = check.Report
 
-// Check examines the table without changing it: that all files are there and fit together.
+// Check examines the table without changing it: that all files are there and fit together. What is wrong with
+// the table stands in the report; the error is one of the storage. The table may be written meanwhile.
 func (t *Table) Check(ctx context.Context) (*CheckReport, error) {
+	// With nothing cached: a file that was read before may be gone.
+	fresh := &Table{env: newEnv(t.env.fs, &t.env.opts), id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic}
+	if err := fresh.use(ctx, t.schema); err != nil {
+		return nil, err
+	}
+	t = fresh
 	r, err := check.Run(ctx, check.Table{
 		FS: t.env.fs, Path: t.path, Snapshots: t.snaps, Manifests: t.manifests, Files: t.files, Order: t.planner.Order(),
 	})

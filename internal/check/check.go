@@ -78,10 +78,21 @@ func Run(ctx context.Context, t Table) (*Report, error) {
 			c.problem(true, t.Snapshots.Path(id), err.Error(), "roll back to an older snapshot, or delete this file if it is the newest and half written")
 			continue
 		}
-		c.r.Snapshots++
+		found := len(c.r.Problems)
 		if err := c.snapshot(ctx, snap, t.Snapshots.Path(id), i == len(ids)-1); err != nil {
 			return nil, err
 		}
+		if len(c.r.Problems) > found {
+			expired, err := c.expired(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			if expired {
+				c.r.Problems, c.files = c.r.Problems[:found], map[string]bool{}
+				continue
+			}
+		}
+		c.r.Snapshots++
 	}
 	tags, err := t.Snapshots.TagNames(ctx)
 	if err != nil {
@@ -98,6 +109,20 @@ func Run(ctx context.Context, t Table) (*Report, error) {
 		}
 	}
 	return c.r, nil
+}
+
+// expired reports whether a snapshot is on its way out: its files go before it does. Who expires tells by
+// the hint of the earliest one what is hidden.
+func (c *checker) expired(ctx context.Context, id int64) (bool, error) {
+	first, err := c.t.Snapshots.EarliestID(ctx)
+	if err != nil {
+		return false, fmt.Errorf("check: %w", err)
+	}
+	there, err := c.t.Snapshots.Exists(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("check: %w", err)
+	}
+	return !there || first > id, nil
 }
 
 func (c *checker) problem(damage bool, path, what, advice string) {

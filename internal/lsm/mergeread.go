@@ -174,11 +174,10 @@ func (s *source) open(ctx context.Context, sec section, j *job) (grouped, error)
 	o.Filter = s.keyFilter
 	units := sec.units()
 	o.LowMemory = len(units) >= lowMemoryRuns
-	fan, target := fit(units, &o, s.t.c.FanIn, s.batchRows, mergeMemory)
-	if len(units) > fan {
-		return s.passes(ctx, units, j, o, fan, target)
+	if len(units) > s.t.c.FanIn {
+		return s.passes(ctx, units, j, o)
 	}
-	return kv.NewMerger(s.runs(units, j, o), j.layout, target), nil
+	return kv.NewMerger(s.runs(units, j, o), j.layout, s.batchRows), nil
 }
 
 // runs makes runs of files. Each file is a run, as a file is opened only when the merge has come to it.
@@ -205,7 +204,7 @@ func (s *source) runs(units [][]span, j *job, o datafile.ReadOptions) []kv.Run {
 }
 
 // passes merges groups of neighbouring runs into temporary ones until there are few enough.
-func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.ReadOptions, fan, target int) (grouped, error) {
+func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.ReadOptions) (grouped, error) {
 	var temp []*tempRun
 	fail := func(err error) (grouped, error) {
 		for _, x := range temp {
@@ -213,19 +212,20 @@ func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.
 		}
 		return nil, err
 	}
+	fan := s.t.c.FanIn
 	for len(units) > 0 {
 		n := min(len(units), fan)
-		x, err := s.t.mergeTemp(ctx, kv.NewMerger(s.runs(units[:n], j, o), j.layout, target), j)
+		x, err := s.t.mergeTemp(ctx, kv.NewMerger(s.runs(units[:n], j, o), j.layout, 0), j)
 		if err != nil {
 			return fail(err)
 		}
 		temp, units = append(temp, x), units[n:]
 	}
-	temp, err := s.t.reduce(ctx, temp, j, fan, target)
+	temp, err := s.t.reduce(ctx, temp, j)
 	if err != nil {
 		return fail(err)
 	}
-	return &tempMerge{Merger: kv.NewMerger(tempRuns(temp), j.layout, target), temp: temp}, nil
+	return &tempMerge{Merger: kv.NewMerger(tempRuns(temp), j.layout, s.batchRows), temp: temp}, nil
 }
 
 // alone is a file that overlaps no other: each row is a group.
