@@ -211,7 +211,11 @@ func (t *Table) CreateTag(ctx context.Context, name string, id int64) error {
 	if s == nil {
 		return invalid("table %s has no snapshot to be tagged", t.id)
 	}
-	err = t.snaps.CreateTag(ctx, name, s, 0, t.timeNow(), t.version())
+	written, err := t.learned(ctx)
+	if err != nil {
+		return err
+	}
+	err = t.snaps.CreateTag(ctx, name, s, 0, t.timeNow(), written.version())
 	switch {
 	case errors.Is(err, iofs.ErrExist):
 		return fmt.Errorf("table %s: tag %q %w", t.id, name, ErrExist)

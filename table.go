@@ -49,7 +49,8 @@ type Table struct {
 
 	mu        sync.Mutex
 	committer *commit.Committer
-	ver       manifest.Version
+
+	ver manifest.Version // 0: as the schema says
 }
 
 func openTable(ctx context.Context, e *env, id Ident, path string, dynamic map[string]string) (*Table, error) {
@@ -319,25 +320,19 @@ func (t *Table) version() manifest.Version {
 	return manifest.Latest
 }
 
-// learnVersion finds out what the table has been written with so far.
-func (t *Table) learnVersion(ctx context.Context) error {
+// learned gives the table as it is written: at the release of the format that it has been written at so far.
+func (t *Table) learned(ctx context.Context) (*Table, error) {
 	c, err := t.committerOf()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	v, err := c.Version(ctx)
 	if err != nil {
-		return fmt.Errorf("table %s: %w", t.id, err)
+		return nil, fmt.Errorf("table %s: %w", t.id, err)
 	}
 	if v == t.version() {
-		return nil
+		return t, nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ver = v
-	if err := t.useFiles(ctx); err != nil {
-		return err
-	}
-	t.reader = read.New(read.Config{Store: t.files, Schema: t.schema, Merge: t.mergeFunc()})
-	return nil
+	n := &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic, ver: v}
+	return n, n.use(ctx, t.schema)
 }

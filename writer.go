@@ -77,9 +77,10 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	if err := t.checkRows(snap); err != nil {
 		return nil, fmt.Errorf("write table %s: %w", t.id, err)
 	}
-	if err := t.learnVersion(ctx); err != nil {
+	if t, err = t.learned(ctx); err != nil {
 		return nil, err
 	}
+	w.t = t
 	if w.conform, err = write.NewConformer(t.id.String(), t.schema.Fields, options.RowKindField.Get(t.opts)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
