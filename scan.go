@@ -297,26 +297,76 @@ func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	}
 }
 
-// Reader reads the plan by pulling.
+// Reader reads the plan by pulling. Reading begins with the first Next and goes one batch ahead.
 func (p *Plan) Reader(ctx context.Context) BatchReader {
-	next, stop := iter.Pull2(p.Batches(ctx))
-	return &pulled{next, stop}
+	ctx, cancel := context.WithCancel(ctx)
+	return &pulled{ctx: ctx, cancel: cancel, plan: p}
 }
 
+// pulled reads in a goroutine of its own. iter.Pull would not do: its coroutine may not go on in a call from C on
+// another thread, which is how DuckDB calls.
 type pulled struct {
-	next func() (Batch, error, bool)
-	stop func()
+	ctx    context.Context
+	cancel context.CancelFunc
+	plan   *Plan
+	out    chan read1 // nil before the first Next
+	whole  bool       // all was given; set before out is closed
+}
+
+type read1 struct {
+	b   Batch
+	err error
 }
 
 func (p *pulled) Next(context.Context) (Batch, error) {
-	b, err, ok := p.next()
-	if !ok {
+	if p.out == nil {
+		p.out = make(chan read1)
+		go p.run()
+	}
+	r, ok := <-p.out
+	switch {
+	case ok:
+		return r.b, r.err
+	case p.whole:
 		return Batch{}, io.EOF
 	}
-	return b, err
+	return Batch{}, p.ctx.Err()
 }
 
-func (p *pulled) Close() error { p.stop(); return nil }
+func (p *pulled) run() {
+	defer close(p.out)
+	send := func(r read1) bool {
+		select {
+		case p.out <- r:
+			return true
+		case <-p.ctx.Done():
+			return false
+		}
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			send(read1{err: fmt.Errorf("table %s: reading broke down: %v", p.plan.t.id, x)})
+		}
+	}()
+	for b, err := range p.plan.Batches(p.ctx) {
+		if !send(read1{b, err}) {
+			return
+		}
+	}
+	p.whole = p.ctx.Err() == nil
+}
+
+// Close ends reading and waits for it.
+func (p *pulled) Close() error {
+	p.cancel()
+	if p.out == nil {
+		p.out = make(chan read1)
+		close(p.out)
+	}
+	for range p.out { // until run has ended
+	}
+	return nil
+}
 
 // systemBatches gives the rows of a system table.
 func (p *Plan) systemBatches(yield func(Batch, error) bool) {
