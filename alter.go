@@ -10,22 +10,41 @@ import (
 )
 
 // SchemaChange is one change of a table's schema: AddColumn, DropColumn, ….
+//
+// A Path leads to a column or to a part of one: {"address", "city"} is the field city of the ROW address;
+// "element" and "value" step into ARRAYs and MAPs, as in {"tags", "element", "name"}.
 type SchemaChange = schema.Change
 
-// The changes of a schema; see their fields.
+// The changes of a schema, with their fields.
 type (
-	AddColumn           = schema.AddColumn
-	DropColumn          = schema.DropColumn
-	RenameColumn        = schema.RenameColumn
-	MoveColumn          = schema.MoveColumn
-	UpdateType          = schema.UpdateType
-	UpdateNullability   = schema.UpdateNullability
+	// AddColumn adds a column or a field: Path []string, Type types.Type (not NOT NULL), Comment string,
+	// Default *string, Place ColumnPlace.
+	AddColumn = schema.AddColumn
+	// DropColumn removes a column or a field: Path []string. Key columns stay.
+	DropColumn = schema.DropColumn
+	// RenameColumn gives a column or a field another name: Path []string, To string. Options that name the
+	// column follow.
+	RenameColumn = schema.RenameColumn
+	// MoveColumn puts a column elsewhere: Column string, Place ColumnPlace.
+	MoveColumn = schema.MoveColumn
+	// UpdateType changes a type to one that the old values can be cast to: Path []string, Type types.Type,
+	// SetNullability bool (false: it stays as it is).
+	UpdateType = schema.UpdateType
+	// UpdateNullability changes whether NULL may be there: Path []string, NotNull bool.
+	UpdateNullability = schema.UpdateNullability
+	// UpdateColumnComment changes a comment: Path []string, Comment string ("" removes it).
 	UpdateColumnComment = schema.UpdateColumnComment
-	UpdateDefault       = schema.UpdateDefault
-	SetOption           = schema.SetOption
-	ResetOption         = schema.ResetOption
-	UpdateComment       = schema.UpdateComment
-	ColumnPlace         = schema.Place
+	// UpdateDefault changes the default of a column: Path []string, Default *string (nil removes it).
+	UpdateDefault = schema.UpdateDefault
+	// SetOption sets a table option: Key, Value string.
+	SetOption = schema.SetOption
+	// ResetOption removes a table option: Key string.
+	ResetOption = schema.ResetOption
+	// UpdateComment changes the comment of the table: Comment string.
+	UpdateComment = schema.UpdateComment
+	// ColumnPlace is where a column goes: First, Last bool, After, Before string (a sibling); one of them, or
+	// none for the end.
+	ColumnPlace = schema.Place
 )
 
 // Alter changes the schema of the table: all changes or none. Changes that race with others are
