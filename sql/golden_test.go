@@ -49,9 +49,13 @@ func jsonRows(ctx context.Context, s *sql.Session, query string) (rows, columns 
 // TestGoldenTablesReadBothWays reads the tables of the reference by SQL: files read by the engine and by the library
 // give the same rows of the same types, which are those of the public API.
 func TestGoldenTablesReadBothWays(t *testing.T) {
-	read := 0
-	for _, c := range golden.Cases(t, tarntest.Root(t)) {
+	read, seed := 0, tarntest.Seed(t)
+	for i, c := range golden.Cases(t, tarntest.Root(t)) {
 		if strings.HasPrefix(c.ID, "bad/") || c.ID == "tables/files/external" {
+			continue
+		}
+		// All types each time, of the rest a fourth, another one with each seed.
+		if !tarntest.Size().Product && !strings.HasPrefix(c.ID, "tables/types/") && uint64(i)%4 != seed%4 {
 			continue
 		}
 		cat, err := tarn.Open(t.Context(), c.Unpack(t), nil)
@@ -98,7 +102,7 @@ func TestGoldenTablesReadBothWays(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if t.Logf("%d reads", read); read < 50 {
+	if t.Logf("%d reads", read); read < 20 {
 		t.Errorf("only %d reads: the cases are gone", read)
 	}
 }
