@@ -54,6 +54,7 @@ func (t *Table) expireOptions(o ExpireOptions) expire.Options {
 		TimeRetained: options.RetainedTime.Get(t.opts), Limit: options.ExpireLimit.Get(t.opts),
 		ProducesChangelog:       options.ChangelogProducer.Get(t.opts) != "none",
 		ConsumersReadChangelogs: options.ConsumerChangelogOnly.Get(t.opts),
+		CleanFolders:            options.CleanEmptyDirs.Get(t.opts),
 		ConsumerLife:            options.ConsumerExpire.Get(t.opts),
 	}
 	// Changelogs that are to live longer than snapshots are set aside.

@@ -3,6 +3,7 @@ package tarn_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -179,5 +180,33 @@ func TestExpireToOne(t *testing.T) {
 	}
 	if _, err := tab.ExpireSnapshots(t.Context(), tarn.ExpireOptions{RetainMin: 5, RetainMax: 2}); err == nil {
 		t.Error("at least 5 and at most 2 was taken")
+	}
+}
+
+// With snapshot.clean-empty-directories expiry removes folders of partitions that have no files any more.
+func TestEmptyFoldersGo(t *testing.T) {
+	for clean, want := range map[string][]string{"false": {"p=1", "p=2"}, "true": {"p=2"}} {
+		c := open(t)
+		tab := declare(t, c, "d.t", "p! INT,k! INT", "", opts{"bucket": "1", "snapshot.clean-empty-directories": clean}, "p")
+		put(t, tab, []string{"[1,1]"}, []string{"[2,1]"})
+		one := "1"
+		if _, err := tab.Overwrite(t.Context(), tarn.OverwriteOptions{Static: true, Partition: map[string]*string{"p": &one}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tab.ExpireSnapshots(t.Context(), tarn.ExpireOptions{RetainMax: 1}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := filepath.Glob(tab.Path() + "/p=*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			got[i] = filepath.Base(got[i])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("clean %s: folders %q, want %q", clean, got, want)
+		}
+		put(t, tab, []string{"[1,2]"})
+		same(t, tab, "", "", "[1,2]", "[2,1]")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tarnlake/tarn/internal/fileio"
@@ -38,6 +39,9 @@ type Options struct {
 	ConsumersReadChangelogs bool
 	// ConsumerLife (consumer.expiration-time) drops consumers that have not moved for so long; 0: none.
 	ConsumerLife time.Duration
+	// CleanFolders (snapshot.clean-empty-directories) removes folders of buckets and partitions that have
+	// nothing left in them.
+	CleanFolders bool
 	// KeepChangelogs is for tables whose changelogs live longer than snapshots: they are moved to the
 	// changelog folder. ProducesChangelog says that the table writes changelogs of its own; without
 	// it the files of level 0 are the changelog, and stay.
@@ -193,6 +197,11 @@ func (t *Table) execute(ctx context.Context, o Options, p *plan, r *Result) erro
 	if err := t.remove(ctx, p.data); err != nil {
 		return err
 	}
+	if o.CleanFolders {
+		if err := t.cleanFolders(ctx, p.data); err != nil {
+			return err
+		}
+	}
 	r.DataFiles = len(p.data) + len(p.external)
 	for i, s := range p.expiring {
 		if err := t.remove(ctx, p.index[i]); err != nil {
@@ -212,6 +221,27 @@ func (t *Table) execute(ctx context.Context, o Options, p *plan, r *Result) erro
 	}
 	return nil
 }
+
+// cleanFolders removes the folders of files that are gone, if nothing is left in them, and those above, up to
+// the table.
+func (t *Table) cleanFolders(ctx context.Context, files []string) error {
+	seen := map[string]bool{t.Paths.Root(): true}
+	for _, f := range files {
+		for dir := parent(f); !seen[dir] && strings.HasPrefix(dir, t.Paths.Root()+"/"); dir = parent(dir) {
+			removed, err := fileio.RemoveEmpty(ctx, t.FS, dir)
+			if err != nil {
+				return fmt.Errorf("expire: %w", err)
+			}
+			if !removed {
+				break
+			}
+		}
+		seen[parent(f)] = true
+	}
+	return nil
+}
+
+func parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
 func (t *Table) remove(ctx context.Context, names []string) error {
 	if len(names) == 0 {

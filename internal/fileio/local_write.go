@@ -31,7 +31,8 @@ func (l *Local) Create(ctx context.Context, path string) (Writer, error) {
 func (l *Local) createExclusive(op, at, path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	f, err := os.OpenFile(at, flags, 0o666)
-	if errors.Is(err, iofs.ErrNotExist) {
+	// Others may remove a folder that is empty right after it was made.
+	for n := 0; n < 10 && errors.Is(err, iofs.ErrNotExist); n++ {
 		if err := l.mkdirs(filepath.Dir(at)); err != nil {
 			return nil, err
 		}

@@ -80,6 +80,7 @@ var (
 	RetainedMax    = long("snapshot.num-retained.max", 1<<31-1, "Snapshots that are kept at most.")
 	RetainedTime   = duration("snapshot.time-retained", "1 h", "Time for which snapshots are kept.")
 	ExpireLimit    = integer("snapshot.expire.limit", 50, "Most snapshots that expire at once; 10 in tables of releases before 0.9.").upTo(2, 10)
+	CleanEmptyDirs = boolean("snapshot.clean-empty-directories", false, "Expiry removes folders of buckets and partitions that it left empty.").alias("snapshot.expire.clean-empty-directories")
 	ConsumerExpire = duration("consumer.expiration-time", "", "Time after which a consumer that does not move is dropped.")
 
 	SplitTargetSize = size("source.split.target-size", "128 mb", "Size of the pieces of a read.")
