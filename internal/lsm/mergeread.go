@@ -14,8 +14,13 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// lowMemoryRuns is the number of runs from which on they are read page by page.
-const lowMemoryRuns = 5
+const (
+	// lowMemoryRuns is the number of runs from which on they are read page by page.
+	lowMemoryRuns = 5
+	// lowMemoryRows are the rows of a batch then: a result has some hundred rows of each run, so that
+	// larger batches would only wait.
+	lowMemoryRows = 2048
+)
 
 // ReadOptions say what MergeRead gives.
 type ReadOptions struct {
@@ -173,11 +178,17 @@ func (s *source) open(ctx context.Context, sec section, j *job) (grouped, error)
 	}
 	o.Filter = s.keyFilter
 	units := sec.units()
-	o.LowMemory = len(units) >= lowMemoryRuns
-	if len(units) > s.t.c.FanIn {
-		return s.passes(ctx, units, j, o)
+	if len(units) >= lowMemoryRuns {
+		o.LowMemory = true
+		if o.BatchRows == 0 {
+			o.BatchRows = lowMemoryRows
+		}
 	}
-	return kv.NewMerger(s.runs(units, j, o), j.layout, s.batchRows), nil
+	fan, target := fit(units, &o, s.t.c.FanIn, s.batchRows, mergeMemory)
+	if len(units) > fan {
+		return s.passes(ctx, units, j, o, fan, target)
+	}
+	return kv.NewMerger(s.runs(units, j, o), j.layout, target), nil
 }
 
 // runs makes runs of files. Each file is a run, as a file is opened only when the merge has come to it.
@@ -204,7 +215,7 @@ func (s *source) runs(units [][]span, j *job, o datafile.ReadOptions) []kv.Run {
 }
 
 // passes merges groups of neighbouring runs into temporary ones until there are few enough.
-func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.ReadOptions) (grouped, error) {
+func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.ReadOptions, fan, target int) (grouped, error) {
 	var temp []*tempRun
 	fail := func(err error) (grouped, error) {
 		for _, x := range temp {
@@ -212,20 +223,19 @@ func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.
 		}
 		return nil, err
 	}
-	fan := s.t.c.FanIn
 	for len(units) > 0 {
 		n := min(len(units), fan)
-		x, err := s.t.mergeTemp(ctx, kv.NewMerger(s.runs(units[:n], j, o), j.layout, 0), j)
+		x, err := s.t.mergeTemp(ctx, kv.NewMerger(s.runs(units[:n], j, o), j.layout, target), j)
 		if err != nil {
 			return fail(err)
 		}
 		temp, units = append(temp, x), units[n:]
 	}
-	temp, err := s.t.reduce(ctx, temp, j)
+	temp, err := s.t.reduce(ctx, temp, j, fan, target)
 	if err != nil {
 		return fail(err)
 	}
-	return &tempMerge{Merger: kv.NewMerger(tempRuns(temp), j.layout, s.batchRows), temp: temp}, nil
+	return &tempMerge{Merger: kv.NewMerger(tempRuns(temp), j.layout, target), temp: temp}, nil
 }
 
 // alone is a file that overlaps no other: each row is a group.

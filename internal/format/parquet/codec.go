@@ -208,6 +208,7 @@ type packer struct {
 	codec codec
 	level int
 	lz    lz4.Compressor
+	page  []byte // scratch: a packed page
 }
 
 // pack appends the compressed bytes of src to dst.

@@ -49,7 +49,8 @@ type leafWriter struct {
 	dictLen int64  // bytes of the dictionary's values
 
 	// The column chunk.
-	packed     []byte // pages with their headers
+	packed     [][]byte // pages with their headers
+	packedSize int64    // bytes of packed
 	pages      []pageInfo
 	chunk      bounds
 	chunkNulls int64
@@ -81,7 +82,7 @@ func newLeafWriter(n *node, kind boundKind, l limits, p *packer) *leafWriter {
 }
 
 func (w *leafWriter) startChunk() {
-	w.packed, w.pages = w.packed[:0], nil
+	w.packed, w.packedSize, w.pages = nil, 0, nil
 	w.chunk, w.chunkNulls, w.values, w.raw, w.row = bounds{}, 0, 0, 0, 0
 	w.dictPages, w.plainPages, w.dictLen, w.proven = 0, 0, 0, false
 	w.useDict = w.limit.dict && w.n.phys != physBool
@@ -339,8 +340,7 @@ func (w *leafWriter) boundSeen() {
 
 // emit packs a data page and notes it.
 func (w *leafWriter) emit(b []byte, enc encoding) error {
-	at := len(w.packed)
-	n, err := w.emitPage(b, func(h *thriftWriter) {
+	page, n, err := w.emitPage(b, func(h *thriftWriter) {
 		h.field(5, tStruct)
 		h.begin()
 		h.i32(1, int32(w.entries))
@@ -354,24 +354,21 @@ func (w *leafWriter) emit(b []byte, enc encoding) error {
 	}
 	w.raw += n
 	w.pages = append(w.pages, pageInfo{
-		off: int64(at), size: int32(len(w.packed) - at), row: w.row, nulls: int64(w.nulls),
+		off: w.packedSize, size: int32(len(page)), row: w.row, nulls: int64(w.nulls),
 		values: int64(w.entries), b: w.page,
 	})
+	w.packed = append(w.packed, page)
+	w.packedSize += int64(len(page))
 	return nil
 }
 
-// emitPage appends a page to packed and gives its size unpacked.
-func (w *leafWriter) emitPage(b []byte, describe func(h *thriftWriter), kind int32) (int64, error) {
-	// The header holds the packed size, and goes in front: the body is packed behind a gap that is
-	// closed when the header is known.
-	const gap = 64
-	at := len(w.packed)
-	w.packed = append(w.packed, make([]byte, gap)...)
-	var err error
-	if w.packed, err = w.pack.pack(w.packed, b); err != nil {
-		return 0, err
+// emitPage gives a page, packed, with its header, and its size unpacked.
+func (w *leafWriter) emitPage(b []byte, describe func(h *thriftWriter), kind int32) ([]byte, int64, error) {
+	body, err := w.pack.pack(w.pack.page[:0], b)
+	if err != nil {
+		return nil, 0, err
 	}
-	body := w.packed[at+gap:]
+	w.pack.page = body
 	h := &w.head
 	h.buf = h.buf[:0]
 	h.begin()
@@ -381,13 +378,11 @@ func (w *leafWriter) emitPage(b []byte, describe func(h *thriftWriter), kind int
 	h.i32(4, int32(crc32.ChecksumIEEE(body)))
 	describe(h)
 	h.end()
-	copy(w.packed[at:], h.buf)
-	copy(w.packed[at+len(h.buf):], body)
-	w.packed = w.packed[:at+len(h.buf)+len(body)]
-	return int64(len(h.buf) + len(b)), nil
+	// The row group keeps its pages until it ends, each in memory of its size.
+	return slices.Concat(h.buf, body), int64(len(h.buf) + len(b)), nil
 }
 
-// dictPage packs the dictionary page into dst.
+// dictPage packs the dictionary page.
 func (w *leafWriter) dictPage() ([]byte, int64, error) {
 	if w.dictPages == 0 {
 		return nil, 0, nil
@@ -410,16 +405,11 @@ func (w *leafWriter) dictPage() ([]byte, int64, error) {
 			b = binary.LittleEndian.AppendUint32(b, uint32(x))
 		}
 	}
-	pages := w.packed
-	w.packed = nil
-	raw, err := w.emitPage(b, func(h *thriftWriter) {
+	return w.emitPage(b, func(h *thriftWriter) {
 		h.field(7, tStruct)
 		h.begin()
 		h.i32(1, int32(n))
 		h.i32(2, int32(encPlainDict))
 		h.end()
 	}, pageDict)
-	dict := w.packed
-	w.packed = pages
-	return dict, raw, err
 }

@@ -235,7 +235,7 @@ func (w *writer) findTwins(rec arrow.RecordBatch) error {
 func (w *writer) Buffered() int64 {
 	var n int64
 	for _, l := range w.leaves {
-		n += int64(len(l.packed)+len(l.body)+4*len(l.idx)) + l.dictLen
+		n += l.packedSize + int64(len(l.body)+4*len(l.idx)) + l.dictLen
 	}
 	return n
 }
@@ -313,8 +313,10 @@ func (w *writer) chunk(g *rowGroup, n *node, l *leafWriter) error {
 		c.encStats = append(c.encStats, encodingStat{pageData, encPlain, int32(l.plainPages)})
 	}
 	c.dataOff = w.off
-	if err := w.write(l.packed); err != nil {
-		return err
+	for _, page := range l.packed {
+		if err := w.write(page); err != nil {
+			return err
+		}
 	}
 	c.compressed = w.off - start
 	c.stats = statistics{nulls: l.chunkNulls, hasNulls: true}
