@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -21,9 +22,9 @@ import (
 	"github.com/tarnlake/tarn/sql"
 )
 
-const usage = `usage: duckbench scan|sql|dedup --dir=WAREHOUSE --table=NAME [--cols=10|2|filter] [--reps=4]
+const usage = `usage: duckbench scan|sql|dedup --dir=WAREHOUSE --table=NAME [--cols=10|2|filter] [--reps=4] [--query=1|2|3]
 scan: DuckDB's read_parquet over the table's files; sql: tarn's SQL over the table;
-dedup: the best of three queries by which DuckDB keeps the newest version of each key`
+dedup: the best of three queries by which DuckDB keeps the newest version of each key, or the one of --query`
 
 // The sum over all values as the other sides make it: strings by length, timestamps in ms, decimals by digits.
 const (
@@ -57,9 +58,16 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	files, err := dataFiles(ctx, cat, opt["table"])
+	buckets, err := dataFiles(ctx, cat, opt["table"])
 	if err != nil {
 		return err
+	}
+	files := readParquet(slices.Concat(buckets...))
+	// Sequence numbers differ in a bucket only, and a key lies in one bucket.
+	var newest []string
+	for _, b := range buckets {
+		f := readParquet(b)
+		newest = append(newest, "SELECT * FROM "+f+" WHERE _SEQUENCE_NUMBER IN (SELECT max(_SEQUENCE_NUMBER) FROM "+f+" GROUP BY _KEY_order_id)")
 	}
 	sum, where := all, ""
 	switch opt["cols"] {
@@ -77,7 +85,7 @@ func run(ctx context.Context, args []string) error {
 		queries = []string{query("db." + opt["table"])}
 	case "dedup":
 		queries = []string{
-			query(files + " WHERE _SEQUENCE_NUMBER IN (SELECT max(_SEQUENCE_NUMBER) FROM " + files + " GROUP BY _KEY_order_id)"),
+			query("(" + strings.Join(newest, " UNION ALL ") + ")"),
 			query("(SELECT * FROM " + files + " QUALIFY row_number() OVER (PARTITION BY _KEY_order_id ORDER BY _SEQUENCE_NUMBER DESC) = 1)"),
 			query("(SELECT s.* FROM (SELECT unnest([arg_max(struct_pack(order_id, user_id, status, amount, city, note, created, updated, qty, price), _SEQUENCE_NUMBER)]) AS s FROM " +
 				files + " GROUP BY _KEY_order_id))"),
@@ -89,11 +97,14 @@ func run(ctx context.Context, args []string) error {
 	defer s.Close()
 	best := line{}
 	for i, q := range queries {
+		if opt["query"] != "" && opt["query"] != strconv.Itoa(i+1) {
+			continue
+		}
 		l, err := measure(ctx, s, q, reps)
 		if err != nil {
 			return err
 		}
-		if l.Query = i + 1; i == 0 || l.CPU < best.CPU {
+		if l.Query = i + 1; best.Query == 0 || l.CPU < best.CPU {
 			best = l
 		}
 	}
@@ -116,27 +127,34 @@ type line struct {
 	Memory  int64   `json:"rss_mb"`
 }
 
-// dataFiles is the call of read_parquet over the files of a table.
-func dataFiles(ctx context.Context, cat *tarn.Catalog, name string) (string, error) {
+// readParquet is the call over files.
+func readParquet(files []string) string {
+	return "read_parquet(['" + strings.Join(files, "', '") + "'])"
+}
+
+// dataFiles are the files of a table, bucket by bucket.
+func dataFiles(ctx context.Context, cat *tarn.Catalog, name string) ([][]string, error) {
 	t, err := cat.Table(ctx, "db."+name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	p, err := t.Scan(tarn.ScanOptions{}).Plan(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	splits, err := p.Splits(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var list []string
+	m := map[int][]string{}
 	for _, s := range splits {
-		for _, f := range s.Files {
-			list = append(list, "'"+f+"'")
-		}
+		m[s.Bucket] = append(m[s.Bucket], s.Files...)
 	}
-	return "read_parquet([" + strings.Join(list, ", ") + "])", nil
+	var out [][]string
+	for _, b := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[b])
+	}
+	return out, nil
 }
 
 // measure runs a query several times: median of all runs but the first.

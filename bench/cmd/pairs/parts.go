@@ -17,7 +17,9 @@ var parts = []part{
 	{"upsert", "upserts, write-only", writes("upsert", goal{2.5, 3.2, 500}, "--table=wo", "--o.write-only=true")},
 	{"upsert-compact", "upserts with compaction, uniform keys", writes("upsert-compact", goal{2.5, 3.2, 800}, "--table=dd")},
 	{"upsert-zipf", "upserts with compaction, Zipf keys", writes("upsert-zipf", goal{2.5, 3.2, 800}, "--table=z", "--dist=zipf")},
-	{"append", "append write, no buckets", writes("append", goal{1.6, 1.8, 350}, "--table=ap", "--engine=append")},
+	// The Java kit has no job beside it that joins small files, as a Flink pipeline has, and our writer does that itself:
+	// write-only is what makes both do the same.
+	{"append", "append write, no buckets, small files stay", writes("append", goal{1.6, 1.8, 350}, "--table=ap", "--engine=append", "--o.write-only=true")},
 	{"merge-read", "merge-read of the write-only table", (*runner).mergeRead},
 	{"compact", "full compaction of the write-only table", (*runner).compact},
 	{"scan", "compacted table, 10 columns; DuckDB on the same files", (*runner).scan},
@@ -124,10 +126,14 @@ func (r *runner) reads(name, table string, g goal, args ...string) (t []line, x 
 // against adds a row that compares tarn with DuckDB on the same files.
 func (r *runner) against(name string, mode string, table string, t []line) error {
 	var d []line
+	args := []string{"--table=" + table}
 	for range r.pairs {
-		l, err := r.duckdb(mode, "--table="+table)
+		l, err := r.duckdb(mode, args...)
 		if err != nil {
 			return err
+		}
+		if len(d) == 0 { // the best of its queries is found once
+			args = append(args, fmt.Sprint("--query=", l["query"]))
 		}
 		if err := same("DuckDB on the same files", l, t[0], "rows", "sum"); err != nil {
 			return err
