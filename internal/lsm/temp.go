@@ -161,14 +161,15 @@ func tempRuns(temp []*tempRun) []kv.Run {
 	return out
 }
 
-// reduce merges neighbouring temporary runs until there are at most FanIn of them. After an error it
+// reduce merges neighbouring temporary runs until there are at most fan of them, in batches of target rows (0: as
+// usual). After an error it
 // gives those that are left, to be removed.
-func (t *Table) reduce(ctx context.Context, temp []*tempRun, j *job) ([]*tempRun, error) {
-	for len(temp) > t.c.FanIn {
+func (t *Table) reduce(ctx context.Context, temp []*tempRun, j *job, fan, target int) ([]*tempRun, error) {
+	for len(temp) > fan {
 		var next []*tempRun
 		for len(temp) > 0 {
-			n := min(len(temp), t.c.FanIn)
-			x, err := t.mergeTemp(ctx, kv.NewMerger(tempRuns(temp[:n]), j.layout, 0), j)
+			n := min(len(temp), fan)
+			x, err := t.mergeTemp(ctx, kv.NewMerger(tempRuns(temp[:n]), j.layout, target), j)
 			if err != nil {
 				return append(next, temp...), err
 			}

@@ -273,7 +273,7 @@ func (w *Writer) buffered(ctx context.Context) (grouped, int64, error) {
 	if err != nil || len(w.temp) == 0 {
 		return rows, rowsIn, err
 	}
-	if w.temp, err = w.t.reduce(ctx, w.temp, w.buf.job); err != nil {
+	if w.temp, err = w.t.reduce(ctx, w.temp, w.buf.job, w.t.c.FanIn, 0); err != nil {
 		return nil, 0, err
 	}
 	runs := tempRuns(w.temp)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/tarnlake/tarn/types"
 )
@@ -48,15 +49,65 @@ func partitionName(t types.Type, v types.Datum, plain bool, blank string) string
 		} else {
 			s = legacyTimestamp(x)
 		}
+	case []byte:
+		// With legacy names the reference prints the identity of a Java array, which nobody can find
+		// again: bytes are text here, too.
+		s = javaText(x)
+	case string:
+		s = javaText([]byte(x))
 	default:
-		// Of bytes the reference prints, with legacy names, the identity of a Java array, which nobody
-		// can find again: they are text here, too.
-		s = strings.ToValidUTF8(types.FormatDatum(t, v), "\uFFFD")
+		s = types.FormatDatum(t, v)
 	}
 	if isBlank(s) {
 		return blank
 	}
 	return s
+}
+
+// javaText reads bytes as UTF-8. What is none becomes U+FFFD, as often as Java's decoder writes it: once
+// for the longest piece that begins a character.
+func javaText(v []byte) string {
+	if utf8.Valid(v) {
+		return string(v)
+	}
+	var b strings.Builder
+	for len(v) > 0 {
+		r, n := utf8.DecodeRune(v)
+		if r == utf8.RuneError && n == 1 {
+			n = brokenLength(v)
+		}
+		b.WriteRune(r)
+		v = v[n:]
+	}
+	return b.String()
+}
+
+// brokenLength is the length of the piece at the beginning of v that is no character.
+func brokenLength(v []byte) int {
+	first, need := v[0], 0
+	switch {
+	case first >= 0xe0 && first <= 0xef:
+		need = 3 // all three for half a pair of UTF-16
+	case first >= 0xf0 && first <= 0xf4:
+		need = 4
+	default:
+		return 1
+	}
+	low, high := byte(0x80), byte(0xbf)
+	switch first {
+	case 0xe0:
+		low = 0xa0
+	case 0xf0:
+		low = 0x90
+	case 0xf4:
+		high = 0x8f
+	}
+	n := 1
+	for n < min(need, len(v)) && v[n] >= low && v[n] <= high {
+		low, high = 0x80, 0xbf
+		n++
+	}
+	return n
 }
 
 // legacyTimestamp is the ISO form that leaves out what is zero at the end: seconds, then groups of

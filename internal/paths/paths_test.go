@@ -115,6 +115,21 @@ func TestLegacyNames(t *testing.T) {
 	}
 }
 
+// TestTextOfBytes: the folder of a partition of bytes is found again by the reference only if it has the
+// same number of replacement characters.
+func TestTextOfBytes(t *testing.T) {
+	for in, want := range map[string]string{
+		"漢😀": "漢😀", "": "", "\xff\xff": "\uFFFD\uFFFD", "\xe6\xbc": "\uFFFD", "\xe6\xbcA": "\uFFFDA", "\xf0\x9f\x98": "\uFFFD", "\xf0\x9f\x98A": "\uFFFDA",
+		"\xed\xa0\x80": "\uFFFD", "\xc0\xaf": "\uFFFD\uFFFD", "\xe0\x80\x80": "\uFFFD\uFFFD\uFFFD", "\xf4\x90\x80\x80": "\uFFFD\uFFFD\uFFFD\uFFFD", "\xc3": "\uFFFD", "A\uFFFDB": "A\uFFFDB",
+	} {
+		for _, plain := range []bool{true, false} {
+			if got := partitionName(types.BytesType, []byte(in), plain, "none"); got != want && (in != "" || got != "none") {
+				t.Errorf("bytes %q: %q, want %q", in, got, want)
+			}
+		}
+	}
+}
+
 func TestEscape(t *testing.T) {
 	for _, c := range [][2]string{
 		{"a/b", "a%2Fb"}, {"100%", "100%25"}, {"\x01\n", "%01%0A"}, {"日本 x", "日本 x"}, {"[^]{}", "%5B%5E%5D%7B%7D"},

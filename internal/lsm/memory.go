@@ -1,0 +1,47 @@
+package lsm
+
+import (
+	"github.com/tarnlake/tarn/internal/datafile"
+)
+
+const (
+	// mergeMemory bounds the rows that one merge holds of its runs, as far as their files tell.
+	mergeMemory = 256 << 20
+	// unpacked is about how much larger rows are in memory than in files.
+	unpacked = 3
+	// leastRows and mostRows are the rows of a batch: of fewer the work for each batch counts.
+	leastRows, mostRows = 16, 8192
+)
+
+// fit makes a merge of runs fit into memory: wide rows come in smaller batches, and if that is not enough,
+// fewer runs are merged at once. target is the rows of a result.
+func fit(units [][]span, o *datafile.ReadOptions, fan, target int, memory int64) (int, int) {
+	if o.BatchRows <= 0 {
+		o.BatchRows = mostRows
+	}
+	if target <= 0 {
+		target = mostRows
+	}
+	var all, widest int64 // bytes of a row of each run, of any run
+	for _, u := range units {
+		var w int64
+		for _, x := range u {
+			w = max(w, unpacked*x.file.Size/max(x.file.Rows, 1))
+		}
+		all, widest = all+w, max(widest, w)
+	}
+	if all == 0 {
+		return fan, target
+	}
+	runs := int64(min(len(units), fan))
+	mean := max(all/int64(len(units)), 1)
+	if rows := memory / (mean * runs); rows < int64(o.BatchRows) {
+		o.BatchRows = int(max(rows, leastRows))
+	}
+	if n := memory / (mean * int64(o.BatchRows)); n < runs {
+		fan = int(max(n, 2))
+	}
+	// A result is as wide as its widest rows may be; it is held beside the runs.
+	target = int(min(int64(target), max(memory/4/max(widest, 1), leastRows)))
+	return fan, target
+}

@@ -1,0 +1,48 @@
+package lsm
+
+import (
+	"testing"
+
+	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/manifest"
+)
+
+// However wide the rows, what a merge holds of its runs and gives at once stays within its memory, and runs
+// of usual rows are merged as they always were.
+func TestMergesFitIntoMemory(t *testing.T) {
+	const memory = 256 << 20
+	for _, c := range []struct {
+		runs       int
+		width      int64 // of a row in its file
+		usual      bool
+		impossible bool // two runs of the fewest rows are more already
+	}{
+		{runs: 2, width: 30, usual: true},
+		{runs: 40, width: 60, usual: true},
+		{runs: 128, width: 10, usual: true},
+		{runs: 40, width: 5000},
+		{runs: 128, width: 100_000},
+		{runs: 500, width: 1_000_000},
+		{runs: 3, width: 50_000_000, impossible: true},
+	} {
+		units := make([][]span, c.runs)
+		for i := range units {
+			units[i] = []span{{file: &manifest.DataFile{Size: c.width * 1000, Rows: 1000}}}
+		}
+		var o datafile.ReadOptions
+		fan, target := fit(units, &o, 128, 0, memory)
+		if fan < 2 || o.BatchRows < leastRows || target < leastRows {
+			t.Errorf("%+v: %d runs at once, batches of %d rows, results of %d", c, fan, o.BatchRows, target)
+		}
+		if usual := fan == 128 && o.BatchRows == mostRows && target == mostRows; usual != c.usual {
+			t.Errorf("%+v: %d runs at once, batches of %d rows, results of %d", c, fan, o.BatchRows, target)
+		}
+		held := int64(min(fan, c.runs)) * int64(o.BatchRows) * c.width * unpacked
+		if held > memory && !c.impossible {
+			t.Errorf("%+v: %d runs of %d rows are %d bytes", c, fan, o.BatchRows, held)
+		}
+		if made := int64(target) * c.width * unpacked; made > memory/4 && target > leastRows {
+			t.Errorf("%+v: results of %d rows are %d bytes", c, target, made)
+		}
+	}
+}
