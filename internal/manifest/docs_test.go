@@ -10,7 +10,7 @@ import (
 // The pages on manifests name every field that is written, and none that is not.
 func TestDocsNameTheFields(t *testing.T) {
 	names := regexp.MustCompile(`"name":"(_[A-Z_]+|f[0-9])"`)
-	rows := regexp.MustCompile("(?m)^\\|[^|]*\\|")
+	rows := regexp.MustCompile(`(?m)^\|[^|]*\|`)
 	quoted := regexp.MustCompile("`(_[A-Z_]+)`")
 	for page, schema := range map[string]string{
 		"manifest.md":       entrySchema(Latest, &extras{}),
