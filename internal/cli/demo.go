@@ -30,7 +30,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Use: "demo", Short: "A shop's whole database flows into a lake, and answers SQL", Args: cobra.NoArgs,
 		Long: `Runs the built-in shop: customers, products, orders in two databases, their items. Rows are inserted,
 updated and deleted, a column is added, one is widened, one renamed, a table appears in mid-stream.
-All of it is synchronised into a warehouse (./lake unless --warehouse names another), compared with
+All of it is synchronised into a warehouse (./lake unless --warehouse or TARN_WAREHOUSE name another), compared with
 the shop row by row, and queried.`,
 		Example: "  tarn demo\n  tarn demo --warehouse s3://bucket/lake --events 200000",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), o) },
@@ -46,15 +46,20 @@ the shop row by row, and queried.`,
 const demoDB = "shop"
 
 func (a *app) demo(ctx context.Context, o *demoOptions) error {
-	wh := a.warehouse
-	if wh == "" {
-		wh = "lake"
+	if o.events < 1000 {
+		return usage(fmt.Errorf("--events %d: a shop has at least 1000 changes", o.events))
+	}
+	wh := "lake"
+	for _, name := range []string{os.Getenv("TARN_WAREHOUSE"), a.warehouse} {
+		if name != "" {
+			wh = name
+		}
 	}
 	fileIO, err := a.fileIO()
 	if err != nil {
 		return err
 	}
-	cat, err := tarn.Open(ctx, wh, &tarn.OpenOptions{FileIO: fileIO, Log: a.logger()})
+	cat, err := a.open(ctx, wh)
 	if err != nil {
 		return err
 	}
@@ -73,6 +78,7 @@ func (a *app) demo(ctx context.Context, o *demoOptions) error {
 	src := demo.NewSource(o.seed, o.events)
 	start := time.Now()
 	a.say("A shop opens: %s changes of customers, products, orders (in two databases) and their items flow into %s\n", thousands(int64(o.events)), cat.Warehouse())
+	a.graceful.Store(true)
 	p := newProgress(a, "demo")
 	sum, err := cdc.Run(ctx, cfg, cdc.RunOptions{Source: src, Stop: a.stop, Progress: p.show, Log: a.logger()})
 	p.end()
@@ -87,6 +93,10 @@ func (a *app) demo(ctx context.Context, o *demoOptions) error {
 	if err := a.demoVerify(ctx, cat, src.Shop()); err != nil {
 		return err
 	}
+	if a.stopped() {
+		a.say("The shop was closed early; tarn demo --fresh opens another\n")
+		return nil
+	}
 	if !o.noSQL {
 		if err := a.demoQueries(ctx, cat); err != nil {
 			return err
@@ -94,6 +104,16 @@ func (a *app) demo(ctx context.Context, o *demoOptions) error {
 	}
 	a.demoNext(cat, wh)
 	return nil
+}
+
+// stopped reports whether a signal asked for the end.
+func (a *app) stopped() bool {
+	select {
+	case <-a.stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // demoPlace makes sure that the demo mixes with nothing.

@@ -42,6 +42,7 @@ type app struct {
 
 	stop      chan struct{}                       // closed by the first signal
 	interrupt *atomic.Pointer[context.CancelFunc] // in a shell: stops the statement that runs
+	graceful  *atomic.Bool                        // the command watches stop itself, to end its step
 }
 
 // Main runs a command line and gives the exit code.
@@ -65,7 +66,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 			}
 			first = false
 			close(a.stop)
-			if !stoppable(args) {
+			if a.graceful.Load() {
+				a.say("tarn: stopping after one more checkpoint; again to stop at once\n")
+			} else {
 				cancel()
 			}
 		}
@@ -76,22 +79,21 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	cmd.SetOut(out)
 	cmd.SetErr(errOut)
 	err := cmd.ExecuteContext(ctx)
-	if err != nil {
+	code := exitCode(ctx, err)
+	switch {
+	case code == exitInterrupted:
+		a.say("tarn: interrupted\n")
+	case err != nil:
 		a.report(err)
 	}
-	return exitCode(ctx, err)
+	return code
 }
 
 func newApp(in io.Reader, out, errOut io.Writer) *app {
 	return &app{
 		in: in, out: out, err: errOut, tty: isTTY(out), errTTY: isTTY(errOut),
-		stop: make(chan struct{}), interrupt: new(atomic.Pointer[context.CancelFunc]),
+		stop: make(chan struct{}), interrupt: new(atomic.Pointer[context.CancelFunc]), graceful: new(atomic.Bool),
 	}
-}
-
-// stoppable commands watch for the first signal themselves.
-func stoppable(args []string) bool {
-	return len(args) > 0 && (args[0] == "sync" || args[0] == "demo")
 }
 
 func isTTY(w io.Writer) bool {

@@ -66,6 +66,7 @@ func (a *app) jobCommand(name, short, example string, prepare func(*cobra.Comman
 }
 
 func (a *app) runJob(ctx context.Context, cfg *cdc.Config, once bool) error {
+	a.graceful.Store(true)
 	p := newProgress(a, cfg.Name)
 	sum, err := cdc.Run(ctx, cfg, cdc.RunOptions{Stdin: a.in, Stop: a.stop, Once: once, Progress: p.show, Log: a.logger()})
 	p.end()
