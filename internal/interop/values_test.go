@@ -2,8 +2,10 @@ package interop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/tarnlake/tarn/internal/tarntest"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -19,6 +21,19 @@ func atomicTypes() []string {
 		out = append(out, fmt.Sprintf("TIMESTAMP(%d)", p), fmt.Sprintf("TIMESTAMP_LTZ(%d)", p))
 	}
 	return out
+}
+
+// keyTypes are those that keys and partitions are tried with: outside of the full tier not every
+// precision of timestamps.
+func keyTypes() []string {
+	all := atomicTypes()
+	if tarntest.Size().Product {
+		return all
+	}
+	return slices.DeleteFunc(all, func(a string) bool {
+		t := types.MustParse(a)
+		return (t.Kind == types.Timestamp || t.Kind == types.TimestampLTZ) && t.Precision%3 != 0
+	})
 }
 
 // longText is longer than what statistics keep, than a page of small pages, and has all lengths of UTF-8.
