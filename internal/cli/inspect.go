@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,6 +67,9 @@ func (a *app) inspect(ctx context.Context, uri string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", uri, err)
+	}
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && r.IsNil() {
+		v = []any{} // a list of nothing
 	}
 	return a.printJSON(v)
 }
