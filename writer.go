@@ -247,7 +247,7 @@ func (w *Writer) Prepare(ctx context.Context) (*Prepared, error) {
 		return nil, fmt.Errorf("table %s: %w", w.t.id, err)
 	}
 	wait := w.o.WaitCompaction
-	if n := options.FullCompactionDelta.Get(w.t.opts); n > 0 && w.t.HasPrimaryKey() {
+	if n := options.FullCompactionDelta.Get(w.t.opts); n > 0 && w.t.HasPrimaryKey() && !options.WriteOnly.Get(w.t.opts) {
 		if w.prepared++; w.prepared%n == 0 {
 			if err := w.Compact(ctx, true); err != nil {
 				return nil, err

@@ -117,7 +117,7 @@ func spills(t *testing.T) []string {
 // soon, no goroutine goes on, no file stays open, no temporary file stays, and the table is whole.
 func TestErrorsLeaveNothingOpen(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	by := 5
+	by := 15
 	if testing.Short() {
 		by = 40
 	}
