@@ -178,19 +178,8 @@ func (t *Table) Abort(ctx context.Context, prepared ...*Prepared) error {
 	for _, p := range prepared {
 		for _, d := range p.parts() {
 			loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
-			old := map[string]bool{}
-			for _, f := range d.CompactBefore {
-				old[f.Name] = true
-			}
-			for _, f := range d.Added {
-				delete(old, f.Name) // its own, though compacted already
-			}
-			for _, files := range [][]*manifest.DataFile{d.Added, d.Changelog, d.CompactAfter, d.CompactChangelog} {
-				for _, f := range files {
-					if !old[f.Name] {
-						errs = append(errs, t.files.Delete(ctx, loc, f))
-					}
-				}
+			for f := range d.NewFiles() {
+				errs = append(errs, t.files.Delete(ctx, loc, f))
 			}
 		}
 	}
@@ -203,31 +192,19 @@ func (t *Table) Abort(ctx context.Context, prepared ...*Prepared) error {
 func (t *Table) CheckPrepared(ctx context.Context, p *Prepared) error {
 	for _, d := range p.parts() {
 		loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
-		old := map[string]bool{}
-		for _, f := range d.CompactBefore {
-			old[f.Name] = true
-		}
-		for _, f := range d.Added {
-			delete(old, f.Name)
-		}
-		for _, files := range [][]*manifest.DataFile{d.Added, d.Changelog, d.CompactAfter, d.CompactChangelog} {
-			for _, f := range files {
-				if old[f.Name] {
-					continue // the table's own, moved to another level
-				}
-				fs, path, err := t.files.Path(ctx, loc, f)
-				if err != nil {
-					return err
-				}
-				info, err := fs.Stat(ctx, path)
-				switch {
-				case errors.Is(err, iofs.ErrNotExist):
-					return fmt.Errorf("table %s: prepared file %s %w", t.id, path, ErrNotExist)
-				case err != nil:
-					return fmt.Errorf("table %s: %w", t.id, err)
-				case info.Size != f.Size:
-					return fmt.Errorf("table %s: prepared file %s %w as it was written: it has %d bytes of %d", t.id, path, ErrNotExist, info.Size, f.Size)
-				}
+		for f := range d.NewFiles() {
+			fs, path, err := t.files.Path(ctx, loc, f)
+			if err != nil {
+				return err
+			}
+			info, err := fs.Stat(ctx, path)
+			switch {
+			case errors.Is(err, iofs.ErrNotExist):
+				return fmt.Errorf("table %s: prepared file %s %w", t.id, path, ErrNotExist)
+			case err != nil:
+				return fmt.Errorf("table %s: %w", t.id, err)
+			case info.Size != f.Size:
+				return fmt.Errorf("table %s: prepared file %s %w as it was written: it has %d bytes of %d", t.id, path, ErrNotExist, info.Size, f.Size)
 			}
 		}
 	}

@@ -1,5 +1,7 @@
 package manifest
 
+import "iter"
+
 // Delta is what a writer of one bucket has prepared since its last commit: the files to add and to take
 // away. It is plain data; files that it names exist already.
 type Delta struct {
@@ -35,3 +37,25 @@ func (d *Delta) HasCompact() bool {
 
 // Empty reports whether there is nothing to commit.
 func (d *Delta) Empty() bool { return !d.HasAppend() && !d.HasCompact() }
+
+// NewFiles gives the files that exist for this delta alone, in the order of its lists. Files of the table
+// that were only moved to another level are not among them; files that were written and compacted since the
+// last commit are, for the first snapshot has them. A file that moved after it was added comes twice.
+func (d *Delta) NewFiles() iter.Seq[*DataFile] {
+	return func(yield func(*DataFile) bool) {
+		old := map[string]bool{}
+		for _, f := range d.CompactBefore {
+			old[f.Name] = true
+		}
+		for _, f := range d.Added {
+			delete(old, f.Name)
+		}
+		for _, files := range [][]*DataFile{d.Added, d.Changelog, d.CompactAfter, d.CompactChangelog} {
+			for _, f := range files {
+				if !old[f.Name] && !yield(f) {
+					return
+				}
+			}
+		}
+	}
+}

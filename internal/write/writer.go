@@ -274,24 +274,12 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, erro
 // complete names the place and the new files of a delta.
 func (w *Writer) complete(d *manifest.Delta, loc datafile.Location) error {
 	d.Partition, d.Bucket, d.TotalBuckets = loc.Partition, loc.Bucket, w.c.Route.Buckets
-	old := map[string]bool{}
-	for _, f := range d.CompactBefore {
-		old[f.Name] = true
-	}
-	for _, f := range d.Added {
-		delete(old, f.Name) // written and compacted since the last Prepare: the first snapshot has it
-	}
-	for _, files := range [][]*manifest.DataFile{d.Added, d.Changelog, d.CompactAfter, d.CompactChangelog} {
-		for _, f := range files {
-			if old[f.Name] {
-				continue // moved to another level
-			}
-			p, err := w.c.Path(loc, f)
-			if err != nil {
-				return err
-			}
-			d.Paths = append(d.Paths, p)
+	for f := range d.NewFiles() {
+		p, err := w.c.Path(loc, f)
+		if err != nil {
+			return err
 		}
+		d.Paths = append(d.Paths, p)
 	}
 	return nil
 }
