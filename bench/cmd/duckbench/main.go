@@ -13,12 +13,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/bench/process"
 	"github.com/tarnlake/tarn/sql"
 )
 
@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string) error {
 			best = l
 		}
 	}
-	best.Impl, best.Mode, best.Memory = "duckdb", args[0], peakMB()
+	best.Impl, best.Mode, best.Memory = "duckdb", args[0], process.PeakMB()
 	if args[0] == "sql" {
 		best.Impl = "tarn"
 	}
@@ -162,7 +162,7 @@ func measure(ctx context.Context, s *sql.Session, query string, reps int) (line,
 	var l line
 	var walls, cpus []float64
 	for i := range reps {
-		t, c := time.Now(), cpu()
+		t, c := time.Now(), process.CPU()
 		err := s.Run(ctx, query, func(r *sql.Result) error {
 			for {
 				rec, err := r.Next(ctx)
@@ -183,36 +183,11 @@ func measure(ctx context.Context, s *sql.Session, query string, reps int) (line,
 			l.Cold = time.Since(t).Seconds()
 		}
 		if i > 0 || reps == 1 {
-			walls, cpus = append(walls, time.Since(t).Seconds()), append(cpus, (cpu()-c).Seconds())
+			walls, cpus = append(walls, time.Since(t).Seconds()), append(cpus, (process.CPU()-c).Seconds())
 		}
 	}
 	slices.Sort(walls)
 	slices.Sort(cpus)
 	l.Seconds, l.CPU = walls[len(walls)/2], cpus[len(cpus)/2]
 	return l, nil
-}
-
-func cpu() time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		return 0
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-}
-
-func peakMB() int64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return -1
-	}
-	for l := range strings.Lines(string(text)) {
-		if v, ok := strings.CutPrefix(l, "VmHWM:"); ok {
-			kb, err := strconv.ParseInt(strings.Fields(v)[0], 10, 64)
-			if err != nil {
-				return -1
-			}
-			return kb / 1024
-		}
-	}
-	return -1
 }

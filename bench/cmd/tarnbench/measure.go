@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -11,37 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/tarnlake/tarn/bench/process"
 )
-
-// cpu is the processor time that the process has used, user and system.
-func cpu() time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		return 0
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-}
-
-// peakMB is the most memory that the process had resident.
-func peakMB() int64 {
-	f, err := os.Open("/proc/self/status")
-	if err != nil {
-		return -1
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if v, ok := strings.CutPrefix(s.Text(), "VmHWM:"); ok {
-			kb, err := strconv.ParseInt(strings.Fields(v)[0], 10, 64)
-			if err != nil {
-				return -1
-			}
-			return kb / 1024
-		}
-	}
-	return -1
-}
 
 func profile(path string) (stop func(), err error) {
 	if path == "" {
@@ -62,9 +34,9 @@ func profile(path string) (stop func(), err error) {
 
 // timed runs f and gives its wall and processor time in seconds.
 func timed(f func() error) (wall, cpuSeconds float64, err error) {
-	t, c := time.Now(), cpu()
+	t, c := time.Now(), process.CPU()
 	err = f()
-	return time.Since(t).Seconds(), (cpu() - c).Seconds(), err
+	return time.Since(t).Seconds(), (process.CPU() - c).Seconds(), err
 }
 
 // percentile as the Java kit takes it.
@@ -126,7 +98,7 @@ func (r *result) addFiles(dir string) error {
 
 // print writes the line.
 func (b *bench) print(r *result) error {
-	r.add("threads", b.threads(), "rss_mb", peakMB())
+	r.add("threads", b.threads(), "rss_mb", process.PeakMB())
 	var out strings.Builder
 	for i, name := range r.names {
 		v, err := json.Marshal(r.values[i])

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/bench/process"
 	"github.com/tarnlake/tarn/predicate"
 	"github.com/tarnlake/tarn/types"
 )
@@ -185,7 +186,7 @@ func (b *bench) firstRow(ctx context.Context) error {
 		}
 		now := time.Now().UnixNano()
 		r := b.result("first-row", 1, float64(now-b.num("t0", now))/1e9)
-		r.add("cpu_s", cpu().Seconds())
+		r.add("cpu_s", process.CPU().Seconds())
 		return b.print(r)
 	}
 	return errors.New("the table has no rows")
