@@ -18,8 +18,8 @@ type change struct {
 // pathOf splits r.a.b; the oracle takes a path as a list.
 func pathOf(p string) []string { return strings.Split(p, ".") }
 
-func addColumn(path, typ, place, sibling string) change {
-	c := tarntest.Command{"change": "addColumn", "column": pathOf(path), "type": typ}
+// columnPlace puts a place into a change of the oracle's and gives ours.
+func columnPlace(c tarntest.Command, place, sibling string) tarn.ColumnPlace {
 	p := tarn.ColumnPlace{}
 	switch place {
 	case "first":
@@ -31,6 +31,12 @@ func addColumn(path, typ, place, sibling string) change {
 	case "before":
 		c["before"], p.Before = sibling, sibling
 	}
+	return p
+}
+
+func addColumn(path, typ, place, sibling string) change {
+	c := tarntest.Command{"change": "addColumn", "column": pathOf(path), "type": typ}
+	p := columnPlace(c, place, sibling)
 	return change{c, tarn.AddColumn{Path: pathOf(path), Type: types.MustParse(typ), Place: p}}
 }
 
@@ -69,17 +75,7 @@ func updateComment(path, text string) change {
 
 func moveColumn(name, place, sibling string) change {
 	c := tarntest.Command{"change": "position", "column": name}
-	p := tarn.ColumnPlace{}
-	switch place {
-	case "first":
-		c["first"], p.First = true, true
-	case "last":
-		c["last"], p.Last = true, true
-	case "after":
-		c["after"], p.After = sibling, sibling
-	case "before":
-		c["before"], p.Before = sibling, sibling
-	}
+	p := columnPlace(c, place, sibling)
 	return change{c, tarn.MoveColumn{Column: name, Place: p}}
 }
 

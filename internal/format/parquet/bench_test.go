@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/format"
+	"github.com/tarnlake/tarn/internal/format/formattest"
 	"github.com/tarnlake/tarn/predicate"
 	"github.com/tarnlake/tarn/types"
 )
@@ -172,7 +173,7 @@ func BenchmarkScan(b *testing.B) {
 		return f
 	}
 	scan := func(b *testing.B, o format.ReadOptions, want int64) {
-		r, err := Format{}.NewReader(b.Context(), openBytes(b, out.Bytes()), o)
+		r, err := Format{}.NewReader(b.Context(), formattest.Open(b, out.Bytes()), o)
 		if err != nil {
 			b.Fatal(err)
 		}

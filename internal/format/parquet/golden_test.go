@@ -18,6 +18,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/format"
+	"github.com/tarnlake/tarn/internal/format/formattest"
 	"github.com/tarnlake/tarn/internal/jsonrow"
 	"github.com/tarnlake/tarn/types"
 )
@@ -90,7 +91,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fields := goldenFields(t, name)
 			for _, low := range []bool{false, true} {
-				got, _, err := readAll(openBytes(t, golden(t, name+"/data.parquet")), format.ReadOptions{Fields: fields, LowMemory: low})
+				got, _, err := readAll(formattest.Open(t, golden(t, name+"/data.parquet")), format.ReadOptions{Fields: fields, LowMemory: low})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +134,7 @@ func TestGoldenWrittenAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fields := goldenFields(t, name)
 			theirs := golden(t, name+"/data.parquet")
-			rows, recs, err := readAll(openBytes(t, theirs), format.ReadOptions{Fields: fields})
+			rows, recs, err := readAll(formattest.Open(t, theirs), format.ReadOptions{Fields: fields})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +146,7 @@ func TestGoldenWrittenAgain(t *testing.T) {
 				}
 			}
 			stats := must[[]format.ColumnStats](t)(w.Close())
-			again, _, err := readAll(openBytes(t, out.Bytes()), format.ReadOptions{Fields: fields})
+			again, _, err := readAll(formattest.Open(t, out.Bytes()), format.ReadOptions{Fields: fields})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +163,7 @@ func TestGoldenWrittenAgain(t *testing.T) {
 
 func schemaText(t *testing.T, data []byte) []string {
 	t.Helper()
-	m := must[*fileMeta](t)(readFooter(t.Context(), openBytes(t, data)))
+	m := must[*fileMeta](t)(readFooter(t.Context(), formattest.Open(t, data)))
 	var out []string
 	for _, e := range m.schema {
 		out = append(out, fmt.Sprintf("%+v", e))

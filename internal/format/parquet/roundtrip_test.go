@@ -8,8 +8,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/format"
+	"github.com/tarnlake/tarn/internal/format/formattest"
 	"github.com/tarnlake/tarn/internal/jsonrow"
 	"github.com/tarnlake/tarn/types"
 )
@@ -47,7 +47,7 @@ func TestRoundTrip(t *testing.T) {
 				continue
 			}
 			data, rec := writeRows(t, n, format.WriteOptions{Compression: codec, BlockSize: 1 << 20})
-			r, err := Format{}.NewReader(t.Context(), openBytes(t, data), format.ReadOptions{Fields: wide})
+			r, err := Format{}.NewReader(t.Context(), formattest.Open(t, data), format.ReadOptions{Fields: wide})
 			if err != nil {
 				t.Fatalf("%s, %d rows: %v", codec, n, err)
 			}
@@ -102,17 +102,4 @@ func writeRows(t testing.TB, n int, o format.WriteOptions) ([]byte, arrow.Record
 		t.Fatal(err)
 	}
 	return out.Bytes(), rec
-}
-
-func openBytes(t testing.TB, data []byte) fileio.File {
-	t.Helper()
-	fs := fileio.NewMem(fileio.MemOptions{})
-	if err := fs.Put(t.Context(), "/f.parquet", data); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fs.Open(t.Context(), "/f.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
