@@ -11,6 +11,9 @@ import (
 // ErrNoSpace means that the disk, or the quota on it, is used up.
 var ErrNoSpace = errors.New("no space left on the disk")
 
+// ErrFolder is the error of opening a folder as a file.
+var ErrFolder = errors.New("it is a folder, not a file")
+
 // NotExist is the error of an operation on a path that is not there.
 func NotExist(op, path string) error {
 	return &iofs.PathError{Op: op, Path: path, Err: iofs.ErrNotExist}

@@ -54,7 +54,7 @@ func (l *Local) Open(ctx context.Context, path string) (File, error) {
 	}
 	st, err := f.Stat()
 	if err == nil && st.IsDir() {
-		err = errors.New("it is a folder, not a file")
+		err = ErrFolder
 	}
 	if err != nil {
 		f.Close()

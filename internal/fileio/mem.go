@@ -139,7 +139,7 @@ func (m *Mem) Open(ctx context.Context, path string) (File, error) {
 		return nil, NotExist("open", path)
 	}
 	if n.children != nil {
-		return nil, &iofs.PathError{Op: "open", Path: path, Err: errors.New("it is a folder, not a file")}
+		return nil, &iofs.PathError{Op: "open", Path: path, Err: ErrFolder}
 	}
 	return &memFile{path: path, data: n.data}, nil
 }

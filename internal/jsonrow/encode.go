@@ -26,6 +26,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/types"
@@ -229,4 +230,33 @@ func appendInstant(dst []byte, v types.Instant, utc bool) []byte {
 		dst = append(dst, 'Z')
 	}
 	return append(dst, '"')
+}
+
+// AppendDatum writes one value of an atomic type; nil is null.
+func AppendDatum(dst []byte, t types.Type, d types.Datum) []byte {
+	switch v := d.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case int64:
+		switch t.Kind {
+		case types.Date:
+			return append(types.AppendDate(append(dst, '"'), v), '"')
+		case types.Time:
+			return append(appendTime(append(dst, '"'), v, 3), '"')
+		}
+		return strconv.AppendInt(dst, v, 10)
+	case float32:
+		return appendFloat(dst, float64(v), 32)
+	case float64:
+		return appendFloat(dst, v, 64)
+	case decimal128.Num:
+		return append(types.AppendDecimal(append(dst, '"'), v, t.Scale), '"')
+	case []byte:
+		return appendHex(dst, v)
+	case types.Instant:
+		return appendInstant(dst, v, t.Kind == types.TimestampLTZ)
+	}
+	return types.AppendJSONString(dst, types.FormatDatum(t, d))
 }

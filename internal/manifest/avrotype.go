@@ -31,7 +31,8 @@ type atype struct {
 	items  *atype // aArray, aMap
 	fields []afield
 	union  []*atype
-	size   int // aFixed
+	size   int  // aFixed
+	text   bool // aBytes: a string
 }
 
 type afield struct {
@@ -148,7 +149,7 @@ func trimSpace(b []byte) []byte {
 
 func (p *typeParser) byName(name, space string) (*atype, error) {
 	if k, ok := primitives[name]; ok {
-		return &atype{kind: k}, nil
+		return &atype{kind: k, text: name == "string"}, nil
 	}
 	p.refs++
 	for _, full := range []string{space + "." + name, name} {

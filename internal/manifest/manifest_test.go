@@ -315,6 +315,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(index)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		_, _ = Records(data)
 		if v, err := Decode(data, nil); err == nil {
 			if _, err := Encode(v, Encoding{}); err != nil {
 				t.Logf("cannot be written: %v", err)

@@ -241,6 +241,8 @@ func readColumnMeta(r *thriftReader, typ byte, c *columnChunk) {
 		switch id {
 		case 1:
 			c.phys = physical(min(max(r.i32(typ), 0), int32(physUnknown)))
+		case 2:
+			r.each(typ, func(e byte) { c.encodings = append(c.encodings, encoding(r.integer(e))) })
 		case 3:
 			r.each(typ, func(e byte) { c.path = append(c.path, string(r.binary(e))) })
 		case 4:
