@@ -43,10 +43,11 @@ func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error
 		p.from[i] = slices.IndexFunc(ev.Shape.Columns, func(c decode.Column) bool { return c.Name == f.Name })
 	}
 	for _, k := range t.t.PrimaryKeys() {
-		i := slices.IndexFunc(t.fields, func(f types.Field) bool { return f.Name == k })
-		if p.from[i] < 0 && !t.isComputed(k) {
+		of := t.madeOf(k, ev.Shape)
+		if of == nil {
 			return nil, t.noKey(k)
 		}
+		p.key = append(p.key, of...)
 	}
 	t.plans[ev.Shape] = p
 	return p, nil
@@ -94,8 +95,22 @@ func (t *target) noKey(column string) error {
 	return &misfitError{fmt.Errorf("%s: the change has no column %s, which is in the primary key", t.name, column)}
 }
 
-func (t *target) isComputed(name string) bool {
-	return slices.ContainsFunc(t.w.computed, func(c computed) bool { return c.name == name })
+// madeOf gives the columns of a shape that a column of the lake is made of; nil if it gets no value.
+func (t *target) madeOf(column string, s *decode.Shape) []int {
+	for i := range t.w.computed {
+		if c := &t.w.computed[i]; c.name == column {
+			k := slices.IndexFunc(s.Columns, func(sc decode.Column) bool { return strings.EqualFold(sc.Name, c.column) })
+			if k < 0 {
+				return []int{}
+			}
+			return []int{k}
+		}
+	}
+	k := slices.IndexFunc(s.Columns, func(c decode.Column) bool { return c.Name == column })
+	if k < 0 {
+		return nil
+	}
+	return []int{k}
 }
 
 // typeOf is the type that a source column has in the lake.

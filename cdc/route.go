@@ -43,6 +43,9 @@ func matches(res []*regexp.Regexp, id decode.TableID) bool {
 }
 
 func (r *router) route(id decode.TableID) (string, bool) {
+	if id.Name == "" && (len(r.include) > 0 || len(r.exclude) > 0 || strings.Contains(r.pattern, "{")) {
+		return "", false // only a job of one table knows where it goes
+	}
 	if len(r.include) > 0 && !matches(r.include, id) || matches(r.exclude, id) {
 		return "", false
 	}

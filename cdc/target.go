@@ -1,6 +1,7 @@
 package cdc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,12 @@ type target struct {
 // shapePlan says where the columns of a shape go.
 type shapePlan struct {
 	from []int // by lake column: column of the shape, -1: none
+	key  []int // columns of the shape that the primary key is made of
+}
+
+// moved tells whether the row after an update has another primary key than the row before it.
+func (p *shapePlan) moved(before, after *decode.Row) bool {
+	return slices.ContainsFunc(p.key, func(i int) bool { return !bytes.Equal(before.Values[i], after.Values[i]) })
 }
 
 // setAside ends the table's part. What was not prepared is dropped.
@@ -80,9 +87,13 @@ func (t *target) apply(ctx context.Context, ev *decode.Event) error {
 	}
 	for i := range ev.Rows {
 		r := &ev.Rows[i]
-		// The state before an update says nothing that the state after does not.
-		if t.keyed && r.Kind == types.UpdateBefore {
-			continue
+		counts := r.Kind != types.UpdateBefore
+		if t.keyed && !counts {
+			// It says nothing that the row after does not, unless that has another key.
+			if i+1 < len(ev.Rows) && ev.Rows[i+1].Kind == types.UpdateAfter && !plan.moved(r, &ev.Rows[i+1]) {
+				continue
+			}
+			r = &decode.Row{Kind: types.Delete, Values: r.Values}
 		}
 		if !t.keyed && r.Kind != types.Insert {
 			err := fmt.Errorf("%s has no primary key: a row of kind %s cannot be applied; name a key by primary-key", t.name, r.Kind)
@@ -91,11 +102,12 @@ func (t *target) apply(ctx context.Context, ev *decode.Event) error {
 			}
 			continue
 		}
-		if r.Kind != types.UpdateBefore {
-			t.w.rows++
-		}
-		if err := t.add(ev, plan, r); err != nil {
+		ok, err := t.add(ev, plan, r)
+		if err != nil {
 			return err
+		}
+		if ok && counts {
+			t.w.rows++
 		}
 	}
 	if len(t.kinds) >= t.w.o.FlushRows {
@@ -104,8 +116,8 @@ func (t *target) apply(ctx context.Context, ev *decode.Event) error {
 	return nil
 }
 
-// add puts a row into the columns being built.
-func (t *target) add(ev *decode.Event, plan *shapePlan, r *decode.Row) error {
+// add puts a row into the columns being built; false if it was left out as bad.
+func (t *target) add(ev *decode.Event, plan *shapePlan, r *decode.Row) (bool, error) {
 	var failed error
 	for i, f := range t.fields {
 		col := t.b.Field(i)
@@ -130,11 +142,10 @@ func (t *target) add(ev *decode.Event, plan *shapePlan, r *decode.Row) error {
 	t.drop = append(t.drop, failed != nil)
 	if failed != nil {
 		t.bad++
-		t.w.rows--
-		return t.badRow(ev, failed)
+		return false, t.badRow(ev, failed)
 	}
 	t.pending++
-	return nil
+	return true, nil
 }
 
 // checkKey refuses rows whose key has no value.

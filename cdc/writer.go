@@ -147,7 +147,9 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 		return nil
 	}
 	if ev.Table.Name == "" && ev.Kind == decode.Rows {
-		return w.bad(&decode.Event{Kind: decode.Bad, Raw: ev.Raw, Err: located(ev, errors.New("the message does not say which table changed"))})
+		if _, ok := w.o.Route(ev.Table); !ok {
+			return w.bad(&decode.Event{Kind: decode.Bad, Raw: ev.Raw, Err: located(ev, errors.New("the message does not say which table changed"))})
+		}
 	}
 	t, err := w.target(ev.Table)
 	if err != nil || t == nil || t.skip != nil || t.failed != nil {
