@@ -38,16 +38,24 @@ func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error
 			return nil, err
 		}
 	}
-	p := &shapePlan{from: make([]int, len(t.fields))}
+	p := &shapePlan{from: make([]int, len(t.fields)), put: make([]int, len(t.fields)), made: t.bind(ev.Shape)}
 	for i, f := range t.fields {
 		p.from[i] = slices.IndexFunc(ev.Shape.Columns, func(c decode.Column) bool { return c.Name == f.Name })
+		p.put[i] = slices.IndexFunc(p.made, func(m made) bool { return m.at == i })
 	}
 	for _, k := range t.t.PrimaryKeys() {
-		of := t.madeOf(k, ev.Shape)
-		if of == nil {
+		i := slices.IndexFunc(t.fields, func(f types.Field) bool { return f.Name == k })
+		m := p.put[i]
+		if m < 0 && p.from[i] < 0 {
 			return nil, t.noKey(k)
 		}
-		p.key = append(p.key, of...)
+		of := p.from[i]
+		for ; m >= 0; m = p.made[m].from {
+			of = p.made[m].of
+		}
+		if of >= 0 {
+			p.key = append(p.key, of)
+		}
 	}
 	t.plans[ev.Shape] = p
 	return p, nil
@@ -95,24 +103,6 @@ func (t *target) noKey(column string) error {
 	return &misfitError{fmt.Errorf("%s: the change has no column %s, which is in the primary key", t.name, column)}
 }
 
-// madeOf gives the columns of a shape that a column of the lake is made of; nil if it gets no value.
-func (t *target) madeOf(column string, s *decode.Shape) []int {
-	for i := range t.w.computed {
-		if c := &t.w.computed[i]; c.name == column {
-			k := slices.IndexFunc(s.Columns, func(sc decode.Column) bool { return strings.EqualFold(sc.Name, c.column) })
-			if k < 0 {
-				return []int{}
-			}
-			return []int{k}
-		}
-	}
-	k := slices.IndexFunc(s.Columns, func(c decode.Column) bool { return c.Name == column })
-	if k < 0 {
-		return nil
-	}
-	return []int{k}
-}
-
 // typeOf is the type that a source column has in the lake.
 func (t *target) typeOf(c *decode.Column) types.Type {
 	if x, ok := t.w.o.Types[strings.ToLower(c.SourceType)]; ok && c.SourceType != "" {
@@ -154,7 +144,40 @@ func (t *target) changes(s *decode.Shape) ([]tarn.SchemaChange, error) {
 			out = append(out, tarn.UpdateType{Path: []string{c.Name}, Type: want})
 		}
 	}
+	if t.w.o.SchemaChanges == "evolve" {
+		fields := slices.Clone(t.fields)
+		for _, c := range out {
+			if add, ok := c.(tarn.AddColumn); ok {
+				fields = append(fields, types.Field{Name: add.Path[0], Type: add.Type})
+			}
+		}
+		for _, f := range t.computedFields(fields) {
+			out = append(out, tarn.AddColumn{Path: []string{f.Name}, Type: f.Type.AsNullable()})
+		}
+	}
 	return out, nil
+}
+
+// computedFields gives the computed columns that a table of some columns gets and does not have.
+func (t *target) computedFields(fields []types.Field) []types.Field {
+	all := slices.Clone(fields)
+	name := func(f *types.Field) string { return f.Name }
+	for i := range t.w.computed {
+		c := &t.w.computed[i]
+		typ, k := c.typ, -1
+		if c.column != "" {
+			if k = named(all, name, c.column); k < 0 {
+				continue
+			}
+			if typ.Kind == types.Invalid {
+				typ = all[k].Type.AsNullable()
+			}
+		}
+		if named(all, name, c.name) < 0 {
+			all = append(all, types.Field{Name: c.name, Type: typ})
+		}
+	}
+	return all[len(fields):]
 }
 
 // evolve changes the schema. What was collected is written first, with the schema that it has; a
@@ -189,11 +212,7 @@ func (t *target) create(ctx context.Context, ev *decode.Event) (*tarn.Table, err
 		c := &ev.Shape.Columns[i]
 		def.Fields = append(def.Fields, types.Field{Name: c.Name, Type: t.typeOf(c)})
 	}
-	for _, c := range t.w.computed {
-		if c.fn == "now" || c.source(def.Fields) >= 0 {
-			def.Fields = append(def.Fields, types.Field{Name: c.name, Type: c.typ})
-		}
-	}
+	def.Fields = append(def.Fields, t.computedFields(def.Fields)...)
 	if f := t.w.o.PrimaryKey; f != nil {
 		def.PrimaryKeys = f(ev.Table, t.name)
 	}

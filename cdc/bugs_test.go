@@ -33,17 +33,24 @@ func job(t *testing.T, wh, format, sink, more string, lines ...string) *cdc.Summ
 	return sum
 }
 
-// state reads a table: rows as JSON, in order.
-func state(t *testing.T, wh, table string) []string {
+// table opens a table of a lake.
+func table(t *testing.T, wh, name string) *tarn.Table {
 	t.Helper()
 	cat, err := tarn.Open(t.Context(), wh, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := cat.Table(t.Context(), table)
+	tab, err := cat.Table(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tab
+}
+
+// state reads a table: rows as JSON, in order.
+func state(t *testing.T, wh, name string) []string {
+	t.Helper()
+	tab := table(t, wh, name)
 	out := []string{}
 	for b, err := range tab.Scan(tarn.ScanOptions{}).Batches(t.Context()) {
 		if err != nil {

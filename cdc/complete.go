@@ -78,10 +78,8 @@ func (c *Config) completeSink() error {
 	if strings.Count(s.Table, ".") != 1 || db == "" || name == "" || strings.ContainsAny(s.Table, "/\\$") {
 		return member("sink.table", "sink.table %q: want database.table, such as ods.{table}", s.Table)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Computed)) {
-		if _, err := parseComputed(name, s.Computed[name]); err != nil {
-			return member("sink.computed."+name, "%v", err)
-		}
+	if _, err := parseAllComputed(s.Computed); err != nil {
+		return err
 	}
 	return nil
 }

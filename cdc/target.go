@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
@@ -30,6 +29,7 @@ type target struct {
 	drop  []bool // rows that turned out bad while they were put in
 	bad   int
 
+	made      []types.Datum // computed columns of the row at hand
 	plans     map[*decode.Shape]*shapePlan
 	skip      []byte           // position up to which the table has everything, nil: no more than what is applied
 	pinned    bool             // its snapshots do not expire before they are looked at
@@ -43,6 +43,8 @@ type target struct {
 type shapePlan struct {
 	from []int // by lake column: column of the shape, -1: none
 	key  []int // columns of the shape that the primary key is made of
+	made []made
+	put  []int // by lake column: index of made, -1: it is no computed column
 }
 
 // moved tells whether the row after an update has another primary key than the row before it.
@@ -118,25 +120,18 @@ func (t *target) apply(ctx context.Context, ev *decode.Event) error {
 
 // add puts a row into the columns being built; false if it was left out as bad.
 func (t *target) add(ev *decode.Event, plan *shapePlan, r *decode.Row) (bool, error) {
-	var failed error
+	made, failed := t.compute(plan, r, ev.Shape.Columns)
+	if failed != nil {
+		failed = fmt.Errorf("%s: %w", t.name, failed)
+	}
 	for i, f := range t.fields {
 		col := t.b.Field(i)
-		k := plan.from[i]
-		if k < 0 || failed != nil {
+		if failed == nil {
+			failed = t.addValue(col, f, i, plan, r, made, ev.Shape)
+		}
+		if failed != nil && col.Len() == len(t.kinds) {
 			col.AppendNull()
-			continue
 		}
-		if err := decode.AppendTo(col, f.Type, r.Values[k], &ev.Shape.Columns[k]); err != nil {
-			failed = fmt.Errorf("%s: column %s: %w", t.name, f.Name, err)
-			col.AppendNull()
-			continue
-		}
-		if r.Values[k] == nil && f.Type.NotNull && !r.Kind.IsRetract() {
-			failed = fmt.Errorf("%s: column %s must have a value and the change has none", t.name, f.Name)
-		}
-	}
-	if failed == nil && t.keyed {
-		failed = t.checkKey(plan, r)
 	}
 	t.kinds = append(t.kinds, r.Kind)
 	t.drop = append(t.drop, failed != nil)
@@ -148,12 +143,29 @@ func (t *target) add(ev *decode.Event, plan *shapePlan, r *decode.Row) (bool, er
 	return true, nil
 }
 
-// checkKey refuses rows whose key has no value.
-func (t *target) checkKey(plan *shapePlan, r *decode.Row) error {
-	for i, f := range t.fields {
-		if k := plan.from[i]; k >= 0 && r.Values[k] == nil && slices.Contains(t.t.PrimaryKeys(), f.Name) {
-			return fmt.Errorf("%s: primary key column %s has no value", t.name, f.Name)
+// addValue puts the value of a column into the one being built; if there is an error, it may be there or not.
+func (t *target) addValue(col array.Builder, f types.Field, i int, plan *shapePlan, r *decode.Row, made []types.Datum, s *decode.Shape) error {
+	null := true
+	switch k, m := plan.from[i], plan.put[i]; {
+	case m >= 0:
+		if err := plan.made[m].put(col, f.Type, made[m]); err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
 		}
+		null = made[m] == nil
+	case k >= 0:
+		if err := decode.AppendTo(col, f.Type, r.Values[k], &s.Columns[k]); err != nil {
+			return fmt.Errorf("%s: column %s: %w", t.name, f.Name, err)
+		}
+		null = r.Values[k] == nil
+	default:
+		col.AppendNull()
+	}
+	switch {
+	case !null:
+	case t.keyed && slices.Contains(t.t.PrimaryKeys(), f.Name):
+		return fmt.Errorf("%s: primary key column %s has no value", t.name, f.Name)
+	case f.Type.NotNull && !r.Kind.IsRetract() && (plan.from[i] >= 0 || plan.put[i] >= 0):
+		return fmt.Errorf("%s: column %s must have a value and the change has none", t.name, f.Name)
 	}
 	return nil
 }
@@ -204,45 +216,11 @@ func (t *target) flush(ctx context.Context) error {
 	if rec.NumRows() == 0 {
 		return nil
 	}
-	rec, err := t.compute(rec)
-	if err != nil {
-		return err
-	}
 	b := tarn.Batch{RecordBatch: rec}
 	if slices.ContainsFunc(kinds, func(k types.RowKind) bool { return k != types.Insert }) {
 		b.Kinds = kinds
 	}
 	return t.writer.Write(ctx, b)
-}
-
-// compute fills the computed columns.
-func (t *target) compute(rec arrow.RecordBatch) (arrow.RecordBatch, error) {
-	if len(t.w.computed) == 0 {
-		return rec, nil
-	}
-	cols := slices.Clone(rec.Columns())
-	for i := range t.w.computed {
-		c := &t.w.computed[i]
-		at := slices.IndexFunc(t.fields, func(f types.Field) bool { return f.Name == c.name })
-		if at < 0 {
-			continue
-		}
-		var in arrow.Array
-		var typ types.Type
-		if c.fn != "now" {
-			k := c.source(t.fields)
-			if k < 0 {
-				continue
-			}
-			in, typ = cols[k], t.fields[k].Type
-		}
-		a, err := c.eval(in, typ, int(rec.NumRows()), t.w.o.Clock())
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.name, err)
-		}
-		cols[at] = a
-	}
-	return array.NewRecordBatch(rec.Schema(), cols, rec.NumRows()), nil
 }
 
 // prepare ends the rows so far.

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -89,12 +88,9 @@ func NewWriter(cat *tarn.Catalog, o WriterOptions) (*Writer, error) {
 	default:
 		return nil, fmt.Errorf("cdc: schema changes %q: there are evolve, ignore, fail", w.o.SchemaChanges)
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.Computed)) {
-		c, err := parseComputed(name, o.Computed[name])
-		if err != nil {
-			return nil, err
-		}
-		w.computed = append(w.computed, c)
+	var err error
+	if w.computed, err = parseAllComputed(o.Computed); err != nil {
+		return nil, err
 	}
 	return w, nil
 }
