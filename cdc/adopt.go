@@ -20,7 +20,9 @@ func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error
 		if errors.Is(err, tarn.ErrNotExist) {
 			tab, err = t.create(ctx, ev)
 		} else if err == nil {
-			tab, err = t.setOptions(ctx, tab)
+			if err = t.checkKeys(tab, ev); err == nil {
+				tab, err = t.setOptions(ctx, tab)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -103,15 +105,119 @@ func (t *target) noKey(column string) error {
 	return &misfitError{fmt.Errorf("%s: the change has no column %s, which is in the primary key", t.name, column)}
 }
 
+// keys are the columns of the primary key and of partitions of a table of some columns.
+func (t *target) keys(ev *decode.Event, fields []types.Field) (primary, partition []string, err error) {
+	lacks := func(names []string) int {
+		return slices.IndexFunc(names, func(n string) bool {
+			return !slices.ContainsFunc(fields, func(f types.Field) bool { return f.Name == n })
+		})
+	}
+	var generalKey, generalPartition bool
+	if f := t.w.o.general; f != nil {
+		generalKey, generalPartition = f(ev.Table)
+	}
+	if f := t.w.o.PrimaryKey; f != nil {
+		primary = f(ev.Table, t.name)
+	}
+	told := ev.Shape.PrimaryKey()
+	if i := lacks(primary); i >= 0 && generalKey && len(told) > 0 {
+		t.warn(fmt.Errorf("primary-key %s is of all tables, and this one has no column %s: the source's key %s is taken", strings.Join(primary, ", "), primary[i], strings.Join(told, ", ")))
+		primary = nil
+	}
+	if primary == nil {
+		primary = told
+	}
+	if i := lacks(primary); i >= 0 {
+		return nil, nil, t.noKey(primary[i])
+	}
+	if f := t.w.o.PartitionBy; f != nil {
+		partition = f(ev.Table, t.name)
+	}
+	if i := lacks(partition); i >= 0 && generalPartition {
+		t.warn(fmt.Errorf("partition-by %s is of all tables, and this one has no column %s: it has no partitions", strings.Join(partition, ", "), partition[i]))
+		partition = nil
+	}
+	if i := lacks(partition); i >= 0 {
+		return nil, nil, fmt.Errorf("%s: there is no column %s, by which the table is to be partitioned", t.name, partition[i])
+	}
+	if len(primary) > 0 { // unique within a partition, so the partition columns are in it
+		for _, p := range slices.Backward(partition) {
+			if !slices.Contains(primary, p) {
+				primary = append([]string{p}, primary...)
+			}
+		}
+	}
+	return primary, partition, nil
+}
+
+// checkKeys compares a table that is there with the keys that the job names. What the source says does not count: a
+// table may have been made with other keys on purpose.
+func (t *target) checkKeys(tab *tarn.Table, ev *decode.Event) error {
+	named := func(f func(decode.TableID, string) []string) bool { return f != nil && len(f(ev.Table, t.name)) > 0 }
+	key, partition := named(t.w.o.PrimaryKey), named(t.w.o.PartitionBy)
+	if !key && !partition {
+		return nil
+	}
+	fields, err := tab.Fields()
+	if err != nil {
+		return err
+	}
+	for i := range ev.Shape.Columns {
+		fields = append(fields, types.Field{Name: ev.Shape.Columns[i].Name})
+	}
+	wantKey, wantPartition, err := t.keys(ev, fields)
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		named      bool
+		what       string
+		have, want []string
+	}{{partition, "partition-by", tab.PartitionKeys(), wantPartition}, {key, "primary-key", tab.PrimaryKeys(), wantKey}} {
+		if c.named && !slices.Equal(slices.Sorted(slices.Values(c.have)), slices.Sorted(slices.Values(c.want))) {
+			return fmt.Errorf("%s: %s of the job makes %q, and the table is there with %q: say so in the job, or leave it out, or drop the table", t.name, c.what, c.want, c.have)
+		}
+	}
+	return nil
+}
+
 // typeOf is the type that a source column has in the lake.
 func (t *target) typeOf(c *decode.Column) types.Type {
-	if x, ok := t.w.o.Types[strings.ToLower(c.SourceType)]; ok && c.SourceType != "" {
-		return x.AsNullable()
+	for _, name := range typeNames(c.SourceType) {
+		if x, ok := t.w.o.Types[name]; ok {
+			return x.AsNullable()
+		}
 	}
 	if c.Type.Kind == types.Invalid {
 		return types.VarcharType(types.MaxLength)
 	}
 	return c.Type.AsNullable()
+}
+
+// typeNames gives the names under which a type of the source may be replaced: as it is, without what stands in
+// brackets, and all types.
+func typeNames(source string) []string {
+	full := typeName(source)
+	bare := full
+	if open := strings.IndexByte(full, '('); open >= 0 {
+		if n := strings.LastIndexByte(full, ')'); n > open {
+			bare = full[:open] + full[n+1:]
+		}
+	}
+	return []string{full, bare, "*"}
+}
+
+// typeName writes the name of a type in one way. Zerofill is left out, as it means unsigned.
+func typeName(s string) string {
+	s = strings.NewReplacer("(", " ( ", ")", " ) ", ",", " , ").Replace(strings.ToLower(s))
+	words := strings.Fields(s)
+	if i := slices.Index(words, "zerofill"); i >= 0 {
+		if words[i] = "unsigned"; slices.Contains(words[:i], "unsigned") {
+			words = words[:i]
+		}
+	}
+	s = strings.Join(words, " ")
+	return strings.NewReplacer(" ( ", "(", " )", ")", " , ", ",").Replace(s)
 }
 
 // changes gives what has to happen before rows of a shape can be written.
@@ -213,27 +319,9 @@ func (t *target) create(ctx context.Context, ev *decode.Event) (*tarn.Table, err
 		def.Fields = append(def.Fields, types.Field{Name: c.Name, Type: t.typeOf(c)})
 	}
 	def.Fields = append(def.Fields, t.computedFields(def.Fields)...)
-	if f := t.w.o.PrimaryKey; f != nil {
-		def.PrimaryKeys = f(ev.Table, t.name)
-	}
-	if def.PrimaryKeys == nil {
-		def.PrimaryKeys = ev.Shape.PrimaryKey()
-	}
-	for _, k := range def.PrimaryKeys {
-		if !slices.ContainsFunc(def.Fields, func(f types.Field) bool { return f.Name == k }) {
-			return nil, t.noKey(k)
-		}
-	}
-	if f := t.w.o.PartitionBy; f != nil {
-		def.PartitionKeys = f(ev.Table, t.name)
-	}
-	if len(def.PrimaryKeys) > 0 {
-		// A key is unique within a partition, so the partition columns are in it.
-		for _, p := range slices.Backward(def.PartitionKeys) {
-			if !slices.Contains(def.PrimaryKeys, p) {
-				def.PrimaryKeys = append([]string{p}, def.PrimaryKeys...)
-			}
-		}
+	var err error
+	if def.PrimaryKeys, def.PartitionKeys, err = t.keys(ev, def.Fields); err != nil {
+		return nil, err
 	}
 	def.Options = map[string]string{}
 	for k, v := range t.w.o.Options {

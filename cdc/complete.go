@@ -28,6 +28,7 @@ func (c *Config) Complete() error {
 
 func (c *Config) completeSource() error {
 	s := &c.Source
+	_, zone := timeZone(s.TimeZone)
 	switch {
 	case c.Name == "":
 		return member("name", "name is missing: the job's name, under which it goes on after a restart")
@@ -45,6 +46,8 @@ func (c *Config) completeSource() error {
 		return member("source.format", "source.format is missing; there are %s", strings.Join(decode.Formats(), ", "))
 	case s.Type == "files" && !slices.Contains(decode.Formats(), s.Format):
 		return member("source.format", "source.format %q is not known; there are %s", s.Format, strings.Join(decode.Formats(), ", "))
+	case zone != nil:
+		return member("source.time-zone", "%v", zone)
 	case s.Events < 0:
 		return member("source.events", "source.events %d: want a number of changes", s.Events)
 	}

@@ -22,6 +22,8 @@ type SourceConfig struct {
 	Path   string `yaml:"path"`
 	Format string `yaml:"format"`
 	Follow bool   `yaml:"follow"`
+	// TimeZone is that of times without one, where they become points in time (TIMESTAMP_LTZ): a name or +08:00.
+	TimeZone string `yaml:"time-zone"`
 	// demo
 	Events int    `yaml:"events"`
 	Seed   uint64 `yaml:"seed"`
@@ -58,6 +60,12 @@ func (c Columns) For(table string) []string {
 		return v
 	}
 	return c.All
+}
+
+// general tells whether the columns for a table are those for all.
+func (c Columns) general(table string) bool {
+	_, ok := c.ByTable[table]
+	return !ok
 }
 
 // OnError is what happens to a change that cannot be applied.

@@ -133,7 +133,9 @@ func (r *runner) open(ctx context.Context) error {
 		return err
 	}
 	wo.BadRow, wo.Clock, wo.Pin = r.badRow, r.o.Clock, r.job.User()
-	wo.Warn = func(table string, err error) { r.o.Log.Warn("option was not set", "table", table, "err", err) }
+	wo.Warn = func(table string, err error) {
+		r.o.Log.Warn("table is not as the job says", "table", table, "err", err)
+	}
 	if r.w, err = NewWriter(r.cat, wo); err != nil {
 		return err
 	}

@@ -86,14 +86,18 @@ func (c *Config) writerOptions(user string) (WriterOptions, error) {
 		User: user, Route: r.route, check: r.check, Computed: c.Sink.Computed, Options: c.Sink.Options, SchemaChanges: c.SchemaChanges,
 		PrimaryKey:  func(id decode.TableID, _ string) []string { return c.Sink.PrimaryKey.For(id.Name) },
 		PartitionBy: func(id decode.TableID, _ string) []string { return c.Sink.PartitionBy.For(id.Name) },
-		Types:       map[string]types.Type{},
+		general: func(id decode.TableID) (key, partition bool) {
+			many := strings.Contains(r.pattern, "{table}")
+			return many && c.Sink.PrimaryKey.general(id.Name), many && c.Sink.PartitionBy.general(id.Name)
+		},
+		Types: map[string]types.Type{},
 	}
 	for from, to := range c.Types {
 		t, err := types.Parse(strings.ToUpper(to))
 		if err != nil {
 			return o, fmt.Errorf("types: %s: %w", from, err)
 		}
-		o.Types[strings.ToLower(from)] = t
+		o.Types[from] = t
 	}
 	return o, nil
 }

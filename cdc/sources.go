@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
+	_ "time/tzdata" // machines without zones
 
 	"github.com/tarnlake/tarn/cdc/decode"
 	"github.com/tarnlake/tarn/cdc/source"
@@ -23,12 +25,31 @@ var sources = map[string]func(c *Config, in io.Reader) (source.Source, error){
 	},
 	"files": func(c *Config, in io.Reader) (source.Source, error) {
 		o := files.Options{Paths: []string{c.Source.Path}, Format: c.Source.Format, Follow: c.Source.Follow, Input: in, FileSystem: c.Sink.Catalog}
-		o.Decode = decode.Options{}
+		var err error
+		if o.Decode.Zone, err = timeZone(c.Source.TimeZone); err != nil {
+			return nil, err
+		}
 		if o.Format == "" {
 			return nil, fmt.Errorf("source.format is missing; there are %s", strings.Join(decode.Formats(), ", "))
 		}
 		return files.New(o)
 	},
+}
+
+// timeZone reads a time zone, nil for none.
+func timeZone(name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if at, err := time.Parse("-07:00", name); err == nil {
+		_, offset := at.Zone() // at.Location may be that of this machine
+		return time.FixedZone(name, offset), nil
+	}
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("source.time-zone %q is not known; want a name such as Asia/Shanghai, or +08:00", name)
+	}
+	return z, nil
 }
 
 // later are sources that are known by name and not there yet.

@@ -162,10 +162,10 @@ func (t *target) addValue(col array.Builder, f types.Field, i int, plan *shapePl
 	}
 	switch {
 	case !null:
-	case t.keyed && slices.Contains(t.t.PrimaryKeys(), f.Name):
-		return fmt.Errorf("%s: primary key column %s has no value", t.name, f.Name)
 	case f.Type.NotNull && !r.Kind.IsRetract() && (plan.from[i] >= 0 || plan.put[i] >= 0):
 		return fmt.Errorf("%s: column %s must have a value and the change has none", t.name, f.Name)
+	case t.keyed && slices.Contains(t.t.PrimaryKeys(), f.Name):
+		return fmt.Errorf("%s: primary key column %s has no value", t.name, f.Name)
 	}
 	return nil
 }

@@ -34,18 +34,21 @@ type WriterOptions struct {
 	check func(decode.TableID) error // of names that Route takes; nil: all may be
 	// PrimaryKey gives the key of a lake's table, nil: what the source says. PartitionBy likewise; nil: none.
 	PrimaryKey, PartitionBy func(source decode.TableID, table string) []string
+	// general tells which of them are of all tables: one that lacks their columns goes without.
+	general func(decode.TableID) (key, partition bool)
 	// Computed are columns made of others, by name: "dt": "date_format(created, 'yyyy-MM-dd')". Tables
 	// that do not have the columns go without.
 	Computed map[string]string
 	// Options are those of tables that are created. Tables that are there get them too, but for those that
 	// their files rest on: the number of buckets, and what cannot be changed.
 	Options map[string]string
-	// Warn is told of options that a table could not get; nil: nobody is.
+	// Warn is told where a table is not as asked for, and goes on; nil: nobody is.
 	Warn func(table string, err error)
 	// SchemaChanges: "evolve" (the default) follows the source, "ignore" leaves columns out that the lake
 	// does not have, "fail" sets a table aside that changes.
 	SchemaChanges string
-	// Types replaces the types of columns by the name of their type in the source: "tinyint(1)".
+	// Types replaces the types of columns by the name of their type in the source in lower case: "tinyint(1)",
+	// "varchar" of any length, "*" for all others.
 	Types map[string]types.Type
 	// BadRow is asked what to do with a row or message that cannot be applied: nil as its answer drops
 	// the row, an error sets the table aside. Nil: every bad row sets its table aside.
@@ -91,6 +94,10 @@ func NewWriter(cat *tarn.Catalog, o WriterOptions) (*Writer, error) {
 	var err error
 	if w.computed, err = parseAllComputed(o.Computed); err != nil {
 		return nil, err
+	}
+	w.o.Types = map[string]types.Type{}
+	for name, typ := range o.Types {
+		w.o.Types[typeName(name)] = typ
 	}
 	return w, nil
 }
@@ -151,8 +158,11 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 	if err != nil || t == nil || t.skip != nil || t.failed != nil {
 		return err
 	}
-	if ev.Kind == decode.DDL {
-		return nil // the columns come with the next rows
+	if ev.Kind == decode.DDL { // the columns come with the next rows
+		if fields := strings.Fields(ev.DDL); len(fields) > 0 && strings.EqualFold(fields[0], "TRUNCATE") {
+			t.warn(located(ev, errors.New("the source emptied the table (TRUNCATE), and its rows stay in the lake: delete them there if they are to go")))
+		}
+		return nil
 	}
 	err = t.apply(ctx, ev)
 	switch {

@@ -175,7 +175,7 @@ func TestAppendTo(t *testing.T) {
 		{"STRING", `{"wkb":"AQIAAAADAAAAAAAAAAAACEAAAAAAAAAAAAAAAAAAAAhAAAAAAAAACEAAAAAAAAAIQAAAAAAAABRA","srid":4326}`, enc(decode.Geometry), `{"coordinates":[[3,0],[3,3],[3,5]],"type":"LineString","srid":4326}`},
 		{"STRING", `"\u0000\u0000\u0000\u0000\u0001\u0001\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000ð?\u0000\u0000\u0000\u0000\u0000\u0000ð?"`, enc(decode.Geometry), `{"coordinates":[1,1],"type":"Point","srid":0}`},
 		{"STRING", `{"wkb":"AQQAAAACAAAAAQEAAAAAAAAAAADwPwAAAAAAAPA/AQEAAAAAAAAAAAAAQAAAAAAAAABA"}`, enc(decode.Geometry), `{"coordinates":[[1,1],[2,2]],"type":"MultiPoint","srid":0}`},
-		{"STRING", `{"wkb":"AQcAAAABAAAAAQEAAAAAAAAAAAAkQAAAAAAAACRA"}`, enc(decode.Geometry), `{"geometries":[{"coordinates":[10,10],"type":"Point"}],"type":"GeometryCollection","srid":0}`},
+		{"STRING", `{"wkb":"AQcAAAABAAAAAQEAAAAAAAAAAAAkQAAAAAAAACRA"}`, enc(decode.Geometry), `{"geometries":[{"type":"Point","coordinates":[10,10]}],"type":"GeometryCollection","srid":0}`},
 		{"ARRAY<INT>", `[1, null, 3]`, plain, `[1,null,3]`},
 	} {
 		got, err := put(t, c.typ, c.raw, c.from)

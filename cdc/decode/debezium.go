@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/tarnlake/tarn/types"
@@ -298,6 +297,11 @@ func (d *Debezium) changes(ev *Event, op string) *Error {
 		kind := types.Insert
 		if op == "d" {
 			kind = types.Delete
+			for i, v := range values { // which a delete has no need of
+				if isPlaceholder(v) {
+					values[i] = nil
+				}
+			}
 		}
 		ev.Rows = d.shapes.newRows(1)
 		ev.Rows[0] = Row{kind, values}
@@ -316,20 +320,38 @@ func (d *Debezium) changes(ev *Event, op string) *Error {
 	return d.unavailable(shape, values, before)
 }
 
-var placeholder = []byte(`"__debezium_unavailable_value"`)
+// isPlaceholder tells values that stand for one that was not sent: of texts, of bytes as base64 and hexadecimal digits,
+// of lists and of maps.
+func isPlaceholder(v []byte) bool {
+	const least = len("__debezium_unavailable_value")
+	if len(v) < least || len(v) > 2*least+8 {
+		return false
+	}
+	switch string(v) {
+	case `"__debezium_unavailable_value"`, `"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="`, `"5f5f646562657a69756d5f756e617661696c61626c655f76616c7565"`,
+		`["__debezium_unavailable_value"]`, `{"__debezium_unavailable_value":"__debezium_unavailable_value"}`:
+		return true
+	}
+	return false
+}
 
 // unavailable puts the old value in place of one that the source did not send because it is large and
 // did not change (TOAST of PostgreSQL). Writing the placeholder would destroy the value.
 func (d *Debezium) unavailable(shape *Shape, values, before [][]byte) *Error {
 	for i, v := range values {
-		if len(v) != len(placeholder) || !bytes.Equal(v, placeholder) {
+		if !isPlaceholder(v) {
 			continue
 		}
-		if before == nil || bytes.Equal(before[i], placeholder) {
+		if before == nil || isPlaceholder(before[i]) {
 			return d.fail(Lacks, "the value of column "+strconv.Quote(shape.Columns[i].Name)+" was not sent since it did not change",
 				"let the source send old rows (PostgreSQL: ALTER TABLE … REPLICA IDENTITY FULL)")
 		}
 		values[i] = before[i]
+	}
+	for i, v := range before {
+		if isPlaceholder(v) {
+			before[i] = nil
+		}
 	}
 	return nil
 }

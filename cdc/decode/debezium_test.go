@@ -262,6 +262,15 @@ func TestDebeziumErrors(t *testing.T) {
 
 // A large value that did not change is taken from the old row.
 func TestDebeziumUnchangedValue(t *testing.T) {
+	for _, v := range []string{`"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="`, `"5f5f646562657a69756d5f756e617661696c61626c655f76616c7565"`, `["__debezium_unavailable_value"]`} {
+		if ev, err := decode.NewDebezium(decode.Options{}).Decode(nil, []byte(`{"op":"u","before":null,"after":{"id":1,"big":`+v+`},`+src+`}`)); err == nil {
+			t.Errorf("%s is taken for a value: %s", v, show(ev))
+		}
+		ev, err := decode.NewDebezium(decode.Options{}).Decode(nil, []byte(`{"op":"d","before":{"id":1,"big":`+v+`},`+src+`}`))
+		if got, want := show(ev), `rows shop.t @5 -D(id=1 big=NULL)`; err != nil || got != want {
+			t.Errorf("got %s, %v; want %s", got, err, want)
+		}
+	}
 	ev, err := decode.NewDebezium(decode.Options{}).Decode(nil, []byte(`{"op":"u","before":{"id":1,"big":"old"},"after":{"id":1,"big":"__debezium_unavailable_value"},`+src+`}`))
 	if err != nil {
 		t.Fatal(err)

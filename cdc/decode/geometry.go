@@ -91,19 +91,23 @@ func (r *wkbReader) geometry(out []byte, srid *int64, depth int) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
+	name := `"type":"` + geometryNames[kind] + `"`
+	out = append(out, '{')
+	if srid == nil { // the order of the format's own tools
+		out = append(append(out, name...), ',')
+	}
 	if kind == 7 {
-		out = append(out, `{"geometries":`...)
+		out = append(out, `"geometries":`...)
 		out, err = r.list(out, 5, func(out []byte) ([]byte, error) { return r.geometry(out, nil, depth-1) })
 	} else {
-		out = append(out, `{"coordinates":`...)
+		out = append(out, `"coordinates":`...)
 		out, err = r.coordinates(out, kind, dims)
 	}
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, `,"type":"`+geometryNames[kind]+`"`...)
 	if srid != nil {
-		out = append(out, `,"srid":`...)
+		out = append(append(append(out, ','), name...), `,"srid":`...)
 		out = strconv.AppendInt(out, *srid, 10)
 	}
 	return append(out, '}'), nil

@@ -31,6 +31,7 @@ func newJobFlags(cmd *cobra.Command) *jobFlags {
 	f.StringVar(&c.Source.Path, "path", "", "file, folder or pattern of change events, - for standard input")
 	f.StringVar(&c.Source.Format, "format", "", "format of the events: debezium-json, canal-json")
 	f.BoolVar(&c.Source.Follow, "follow", false, "wait for more events at the end of the files")
+	f.StringVar(&c.Source.TimeZone, "time-zone", "", "of the source's times where they become TIMESTAMP_LTZ: Asia/Shanghai, +08:00")
 	f.StringArrayVar(&c.Source.Tables, "tables", nil, "regular expression of source tables to take; may be repeated")
 	f.StringArrayVar(&c.Source.Exclude, "exclude", nil, "regular expression of source tables to leave out; may be repeated")
 	f.IntVar(&c.Source.Events, "events", 0, "demo: how many changes")
@@ -86,7 +87,8 @@ func (a *app) changeJob(o *jobFlags, c *cdc.Config) error {
 	set := map[string]func(){
 		"name": func() { c.Name = f.Name }, "source": func() { c.Source.Type = f.Source.Type }, "path": func() { c.Source.Path = f.Source.Path },
 		"format": func() { c.Source.Format = f.Source.Format }, "follow": func() { c.Source.Follow = f.Source.Follow },
-		"tables": func() { c.Source.Tables = f.Source.Tables }, "exclude": func() { c.Source.Exclude = f.Source.Exclude },
+		"time-zone": func() { c.Source.TimeZone = f.Source.TimeZone },
+		"tables":    func() { c.Source.Tables = f.Source.Tables }, "exclude": func() { c.Source.Exclude = f.Source.Exclude },
 		"events": func() { c.Source.Events = f.Source.Events }, "seed": func() { c.Source.Seed = f.Source.Seed },
 		"table": func() { c.Sink.Table = f.Sink.Table }, "schema-changes": func() { c.SchemaChanges = f.SchemaChanges },
 		"checkpoint-rows": func() { c.Checkpoint.Rows = f.Checkpoint.Rows },
