@@ -94,5 +94,5 @@ func widerDecimal(lake types.Type, whole, scale int) (types.Type, step) {
 
 // clashError is the error of a column whose values would be lost.
 func clashError(table, column string, lake, source types.Type) error {
-	return &misfitError{fmt.Errorf("%s: column %s is %s in the lake and %s in the source now: values would be lost; widen the lake's column, or leave the column out by schema-changes: ignore", table, column, lake, source)}
+	return &misfitError{fmt.Errorf("%s: column %s is %s in the lake and %s in the source now, whose values may not fit; widen the lake's column, or leave the column out by schema-changes: ignore", table, column, lake, source)}
 }

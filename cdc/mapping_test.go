@@ -44,7 +44,8 @@ func TestTypeMapping(t *testing.T) {
 		row     string
 	}{
 		{
-			"{}", []string{"id INT NOT NULL", "t1 BOOLEAN", "c CHAR(2)", "v VARCHAR(9)", "big DECIMAL(20, 0)", "bz DECIMAL(20, 0)", "long STRING", "dec DECIMAL(10, 2)", "bits BINARY(1)", "at TIMESTAMP(3)"},
+			"{}",
+			[]string{"id INT NOT NULL", "t1 BOOLEAN", "c CHAR(2)", "v VARCHAR(9)", "big DECIMAL(20, 0)", "bz DECIMAL(20, 0)", "long STRING", "dec DECIMAL(10, 2)", "bits BINARY(1)", "at TIMESTAMP(3)"},
 			`{"id":1,"t1":true,"c":"ab","v":"abc","big":"7","bz":"8","long":"text","dec":"1.50","bits":"05","at":"2024-01-01T12:00:00.000000000"}`,
 		},
 		{
@@ -53,7 +54,8 @@ func TestTypeMapping(t *testing.T) {
 			`{"id":1,"t1":2,"c":"ab","v":"abc","big":7,"bz":8,"long":"74657874","dec":"1.500","bits":"05","at":"2024-01-01T04:00:00.000000000Z"}`,
 		},
 		{
-			`{"*": string, "int": int}`, []string{"id INT NOT NULL", "t1 STRING", "c STRING", "v STRING", "big STRING", "bz STRING", "long STRING", "dec STRING", "bits STRING", "at STRING"},
+			`{"*": string, "int": int}`,
+			[]string{"id INT NOT NULL", "t1 STRING", "c STRING", "v STRING", "big STRING", "bz STRING", "long STRING", "dec STRING", "bits STRING", "at STRING"},
 			`{"id":1,"t1":"2","c":"ab","v":"abc","big":"7","bz":"8","long":"text","dec":"1.50","bits":"5","at":"2024-01-01 12:00:00"}`,
 		},
 	} {
@@ -125,4 +127,3 @@ func TestTruncateIsTold(t *testing.T) {
 		t.Errorf("log: %s", log)
 	}
 }
-
