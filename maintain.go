@@ -168,6 +168,7 @@ func (t *Table) Check(ctx context.Context) (*CheckReport, error) {
 	t = fresh
 	r, err := check.Run(ctx, check.Table{
 		FS: t.env.fs, Path: t.path, Snapshots: t.snaps, Manifests: t.manifests, Files: t.files, Order: t.planner.Order(),
+		Schema: t.schema, Schemas: t.schemas, BucketFunction: options.BucketFunction.Get(t.opts),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.id, err)

@@ -85,10 +85,15 @@ func (s *Store) ExpireConsumers(ctx context.Context, before time.Time) error {
 	return nil
 }
 
+// ConsumerNames lists the names of all consumers.
+func (s *Store) ConsumerNames(ctx context.Context) ([]string, error) {
+	return s.names(ctx, s.root+consumerDir, paths.ConsumerPrefix)
+}
+
 // Consumers reads all consumers: the next snapshot by name. One that cannot be read is an error, so
 // that nothing it may need is deleted.
 func (s *Store) Consumers(ctx context.Context) (map[string]int64, error) {
-	names, err := s.names(ctx, s.root+consumerDir, paths.ConsumerPrefix)
+	names, err := s.ConsumerNames(ctx)
 	if err != nil {
 		return nil, err
 	}
