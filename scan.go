@@ -175,7 +175,7 @@ func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
 func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error) {
 	t := s.t
 	// A state of the past has the columns that it had then.
-	if snap != nil && t.timeTravel() && snap.SchemaID != t.schema.ID && t.id.System == "" {
+	if snap != nil && t.timeTravel() && snap.SchemaID != t.schema.ID {
 		sc, err := t.schemas.Get(ctx, snap.SchemaID)
 		if err == nil {
 			old := &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic}

@@ -33,22 +33,11 @@ func SplitPartition(path string) []Column {
 // partitionName follows the reference: with legacy names a value is printed as its internal form is (a
 // DATE is a number of days), else as it is cast to STRING. TIMESTAMP_LTZ is printed in UTC in both.
 func partitionName(t types.Type, v types.Datum, plain bool, blank string) string {
+	if v == nil {
+		return blank
+	}
 	var s string
 	switch x := v.(type) {
-	case nil:
-		return blank
-	case int64:
-		if plain {
-			s = types.FormatDatum(t, v)
-		} else {
-			s = strconv.FormatInt(x, 10)
-		}
-	case types.Instant:
-		if plain {
-			s = types.FormatDatum(t, v)
-		} else {
-			s = legacyTimestamp(x)
-		}
 	case []byte:
 		// With legacy names the reference prints the identity of a Java array, which nobody can find
 		// again: bytes are text here, too.
@@ -56,12 +45,29 @@ func partitionName(t types.Type, v types.Datum, plain bool, blank string) string
 	case string:
 		s = javaText([]byte(x))
 	default:
-		s = types.FormatDatum(t, v)
+		if plain {
+			s = types.FormatDatum(t, v)
+		} else {
+			s = InternalText(t, v)
+		}
 	}
 	if isBlank(s) {
 		return blank
 	}
 	return s
+}
+
+// InternalText is the text of a value's internal form in the reference, where it shows that: a DATE is a
+// number of days, a TIME one of milliseconds, a TIMESTAMP has the ISO form without zeros at its end. Bytes, of
+// which the reference shows the identity of an array, are hexadecimal digits.
+func InternalText(t types.Type, v types.Datum) string {
+	switch x := v.(type) {
+	case int64:
+		return strconv.FormatInt(x, 10)
+	case types.Instant:
+		return isoTimestamp(x)
+	}
+	return types.FormatDatum(t, v)
 }
 
 // javaText reads bytes as UTF-8. What is none becomes U+FFFD, as often as Java's decoder writes it: once
@@ -110,9 +116,9 @@ func brokenLength(v []byte) int {
 	return n
 }
 
-// legacyTimestamp is the ISO form that leaves out what is zero at the end: seconds, then groups of
+// isoTimestamp is the ISO form that leaves out what is zero at the end: seconds, then groups of
 // three digits of the second.
-func legacyTimestamp(x types.Instant) string {
+func isoTimestamp(x types.Instant) string {
 	d := time.UnixMilli(x.Millis).UTC().Add(time.Duration(x.Nanos))
 	var b strings.Builder
 	switch y := d.Year(); {

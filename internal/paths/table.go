@@ -210,6 +210,20 @@ func (t *Table) PartitionName(typ types.Type, v types.Datum) string {
 	return partitionName(typ, v, t.c.PlainNames, t.c.DefaultPartition)
 }
 
+// PartitionText is a partition for people: column=value/…, values as they are cast to STRING, whatever the
+// folders are called, and the default name for those that are NULL or blank. Nothing is escaped.
+func (t *Table) PartitionText(partition []byte) (string, error) {
+	vals, err := binrow.DecodeWithArity(partition, t.parts)
+	if err != nil {
+		return "", fmt.Errorf("partition of %s: %w", t.root, err)
+	}
+	parts := make([]string, len(vals))
+	for i, f := range t.c.Partition {
+		parts[i] = f.Name + "=" + partitionName(f.Type, vals[i], true, t.c.DefaultPartition)
+	}
+	return strings.Join(parts, "/"), nil
+}
+
 // BucketName is the name of a bucket's folder.
 func BucketName(bucket int) string {
 	if bucket == PostponeBucket {

@@ -407,3 +407,26 @@ func (s *Store) Branches(ctx context.Context) ([]string, error) {
 	}
 	return out, nil
 }
+
+// BranchTime is when the folder of a branch was last changed. Object stores know no times of folders: there it
+// is when its oldest schema was written.
+func (s *Store) BranchTime(ctx context.Context, name string) (time.Time, error) {
+	dir := paths.BranchDir(s.table, name)
+	info, err := s.fs.Stat(ctx, dir)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("snapshot: branch %s: %w", name, err)
+	}
+	t := info.ModTime
+	if !t.IsZero() {
+		return t, nil
+	}
+	for info, err := range s.fs.List(ctx, dir+"/schema") {
+		if err != nil {
+			return t, fmt.Errorf("snapshot: branch %s: %w", name, err)
+		}
+		if t.IsZero() || info.ModTime.Before(t) {
+			t = info.ModTime
+		}
+	}
+	return t, nil
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tarnlake/tarn/internal/binrow"
+	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/paths"
@@ -63,7 +64,7 @@ func (s *Source) fileRow(ctx context.Context, e *manifest.Entry) ([]types.Datum,
 	if err != nil {
 		return nil, err
 	}
-	st, err := valueStats(sc, f)
+	st, err := s.valueStats(sc, f)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +74,10 @@ func (s *Source) fileRow(ctx context.Context, e *manifest.Entry) ([]types.Datum,
 	}
 	if len(s.Schema.PrimaryKeys) > 0 {
 		key := sc.TrimmedPrimaryKey()
-		if row[8], err = tuple(f.MinKey, key, "[", "]"); err != nil {
+		if row[8], err = tuple(f.MinKey, key, "[", "]", internal); err != nil {
 			return nil, err
 		}
-		if row[9], err = tuple(f.MaxKey, key, "[", "]"); err != nil {
+		if row[9], err = tuple(f.MaxKey, key, "[", "]", internal); err != nil {
 			return nil, err
 		}
 	}
@@ -95,96 +96,107 @@ func (s *Source) fileRow(ctx context.Context, e *manifest.Entry) ([]types.Datum,
 	return row, nil
 }
 
-func (s *Source) partitionFields() []types.Field {
-	var out []types.Field
-	for _, k := range s.Schema.PartitionKeys {
-		for _, f := range s.Schema.Fields {
-			if f.Name == k {
-				out = append(out, f)
-			}
-		}
-	}
-	return out
-}
-
 // partition writes a partition as {a, b}.
-func (s *Source) partition(b []byte) (types.Datum, error) {
-	return tuple(b, s.partitionFields(), "{", "}")
+func (s *Source) partition(b []byte) (string, error) {
+	return tuple(b, s.Schema.FieldsNamed(s.Schema.PartitionKeys), "{", "}", types.FormatDatum)
 }
 
-// tuple writes the values of a row, separated by commas.
-func tuple(b []byte, fields []types.Field, open, end string) (types.Datum, error) {
-	ts := make([]types.Type, len(fields))
-	for i, f := range fields {
-		ts[i] = f.Type
-	}
-	vals, err := binrow.DecodeWithArity(b, ts)
+// tuple writes the values of a row, separated by commas, each as text says.
+func tuple(b []byte, fields []types.Field, open, end string, text func(types.Type, types.Datum) string) (string, error) {
+	vals, err := binrow.DecodeWithArity(b, typesOf(fields))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	parts := make([]string, len(vals))
 	for i, v := range vals {
-		parts[i] = show(ts[i], v)
+		parts[i] = text(fields[i].Type, v)
 	}
 	return open + strings.Join(parts, ", ") + end, nil
 }
 
-func show(t types.Type, v types.Datum) string {
-	if v == nil {
-		return "null"
+func typesOf(fields []types.Field) []types.Type {
+	out := make([]types.Type, len(fields))
+	for i, f := range fields {
+		out[i] = f.Type
 	}
-	return types.FormatDatum(t, v)
+	return out
 }
 
-// valueStats writes null counts, minima and maxima as {a=…, b=…}, by column name.
-func valueStats(sc *schema.Schema, f *manifest.DataFile) (out [3]string, err error) {
+// columnStats are the statistics of a column as a file has them.
+type columnStats struct {
+	field  types.Field
+	lo, hi types.Datum
+	nulls  types.Datum
+}
+
+// statsOf gives the statistics of a file by the ids of its columns.
+func statsOf(sc *schema.Schema, f *manifest.DataFile) (map[int]columnStats, error) {
 	fields := sc.Fields
 	if f.HasValueStatsCols {
-		fields = nil
-		for _, name := range f.ValueStatsCols {
-			for _, x := range sc.Fields {
-				if x.Name == name {
-					fields = append(fields, x)
-				}
-			}
-		}
-	}
-	ts := make([]types.Type, len(fields))
-	for i, x := range fields {
-		ts[i] = x.Type
+		fields = sc.FieldsNamed(f.ValueStatsCols)
 	}
 	// A file without statistics has rows of no columns.
 	if n, err := binrow.Arity(f.ValueStats.Min); err == nil && n == 0 {
-		fields, ts = nil, nil
+		fields = nil
 	}
-	lo, err := binrow.DecodeWithArity(f.ValueStats.Min, ts)
+	lo, err := binrow.DecodeWithArity(f.ValueStats.Min, typesOf(fields))
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	hi, err := binrow.DecodeWithArity(f.ValueStats.Max, ts)
+	hi, err := binrow.DecodeWithArity(f.ValueStats.Max, typesOf(fields))
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	order := make([]int, len(fields))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(fields[a].Name, fields[b].Name) })
-	var parts [3][]string
-	for _, i := range order {
-		name := fields[i].Name
-		count := "null"
+	out := make(map[int]columnStats, len(fields))
+	for i, x := range fields {
+		c := columnStats{field: x, lo: lo[i], hi: hi[i]}
 		if i < len(f.ValueStats.NullCounts) && f.ValueStats.NullCounts[i] >= 0 {
-			count = types.FormatDatum(types.Type{Kind: types.BigInt}, f.ValueStats.NullCounts[i])
+			c.nulls = f.ValueStats.NullCounts[i]
 		}
-		parts[0] = append(parts[0], name+"="+count)
-		parts[1] = append(parts[1], name+"="+show(ts[i], lo[i]))
-		parts[2] = append(parts[2], name+"="+show(ts[i], hi[i]))
+		out[x.ID] = c
+	}
+	return out, nil
+}
+
+// valueStats writes null counts, minima and maxima of all columns of the table as {a=…, b=…}, by column
+// name. Those of a file of an older schema are brought to the new one, as its rows are.
+func (s *Source) valueStats(sc *schema.Schema, f *manifest.DataFile) (out [3]string, err error) {
+	have, err := statsOf(sc, f)
+	if err != nil {
+		return out, err
+	}
+	fields := slices.Clone(s.Schema.Fields)
+	slices.SortFunc(fields, func(a, b types.Field) int { return cmp.Compare(a.Name, b.Name) })
+	var parts [3][]string
+	for _, x := range fields {
+		c, ok := have[x.ID]
+		if !ok && !slices.ContainsFunc(sc.Fields, func(y types.Field) bool { return y.ID == x.ID }) {
+			c.nulls = f.Rows // the column came later
+		}
+		for i, v := range []types.Datum{c.nulls, c.lo, c.hi} {
+			t := types.Type{Kind: types.BigInt}
+			if i > 0 {
+				if t = x.Type; v != nil && !t.EqualShape(c.field.Type) {
+					if v, err = cast.Value(v, c.field.Type, t); err != nil {
+						v = nil // a value that is none of the new type: reading the file says so
+					}
+				}
+			}
+			parts[i] = append(parts[i], x.Name+"="+internal(t, v))
+		}
 	}
 	for i := range out {
 		out[i] = "{" + strings.Join(parts[i], ", ") + "}"
 	}
 	return out, nil
+}
+
+// internal is the text of a value where the reference shows its internal form.
+func internal(t types.Type, v types.Datum) string {
+	if v == nil {
+		return "null"
+	}
+	return paths.InternalText(t, v)
 }
 
 var manifestsTable = &table{
@@ -226,14 +238,14 @@ var manifestsTable = &table{
 
 // sum of the files of a partition or bucket.
 type sum struct {
-	partition          []byte
+	partition          string
 	bucket             int
 	rows, bytes, files int64
 	updated            int64
 }
 
-// sums adds up files by partition, and by bucket if asked, in the order of the partitions' paths.
-func (s *Source) sums(ctx context.Context, byBucket bool) ([]*sum, error) {
+// sums adds up files by the text of their partition, and by bucket if asked, in the order of these.
+func (s *Source) sums(ctx context.Context, byBucket bool, text func([]byte) (string, error)) ([]*sum, error) {
 	entries, err := s.entries(ctx)
 	if err != nil {
 		return nil, err
@@ -243,6 +255,7 @@ func (s *Source) sums(ctx context.Context, byBucket bool) ([]*sum, error) {
 		bucket    int
 	}
 	at := map[id]*sum{}
+	texts := map[string]string{}
 	var out []*sum
 	for i := range entries {
 		e := &entries[i]
@@ -252,7 +265,14 @@ func (s *Source) sums(ctx context.Context, byBucket bool) ([]*sum, error) {
 		}
 		x := at[k]
 		if x == nil {
-			x = &sum{partition: e.Partition, bucket: k.bucket}
+			name, known := texts[k.partition]
+			if !known {
+				if name, err = text(e.Partition); err != nil {
+					return nil, err
+				}
+				texts[k.partition] = name
+			}
+			x = &sum{partition: name, bucket: k.bucket}
 			at[k] = x
 			out = append(out, x)
 		}
@@ -261,14 +281,8 @@ func (s *Source) sums(ctx context.Context, byBucket bool) ([]*sum, error) {
 		x.files++
 		x.updated = max(x.updated, e.File.CreationMillis)
 	}
-	names := map[*sum]string{}
-	for _, x := range out {
-		if names[x], err = s.Paths.PartitionPath(x.partition); err != nil {
-			return nil, err
-		}
-	}
 	slices.SortStableFunc(out, func(a, b *sum) int {
-		return cmp.Or(cmp.Compare(names[a], names[b]), cmp.Compare(a.bucket, b.bucket))
+		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.bucket, b.bucket))
 	})
 	return out, nil
 }
@@ -278,17 +292,13 @@ var partitionsTable = &table{
 	fields: cols("partition STRING", "record_count BIGINT NOT NULL", "file_size_in_bytes BIGINT NOT NULL", "file_count BIGINT NOT NULL",
 		"last_update_time TIMESTAMP(3)", "created_at TIMESTAMP(3)", "created_by STRING", "updated_by STRING", "options STRING"),
 	rows: func(ctx context.Context, s *Source) ([][]types.Datum, error) {
-		sums, err := s.sums(ctx, false)
+		sums, err := s.sums(ctx, false, s.Paths.PartitionText)
 		if err != nil {
 			return nil, err
 		}
 		var out [][]types.Datum
 		for _, x := range sums {
-			name, err := s.Paths.PartitionPath(x.partition)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, []types.Datum{paths.Unescape(strings.TrimSuffix(name, "/")), x.rows, x.bytes, x.files, instant(x.updated), nil, nil, nil, nil})
+			out = append(out, []types.Datum{x.partition, x.rows, x.bytes, x.files, instant(x.updated), nil, nil, nil, nil})
 		}
 		return out, nil
 	},
@@ -299,17 +309,13 @@ var bucketsTable = &table{
 	fields: cols("partition STRING", "bucket INT NOT NULL", "record_count BIGINT NOT NULL", "file_size_in_bytes BIGINT NOT NULL",
 		"file_count BIGINT NOT NULL", "last_update_time TIMESTAMP(3)"),
 	rows: func(ctx context.Context, s *Source) ([][]types.Datum, error) {
-		sums, err := s.sums(ctx, true)
+		sums, err := s.sums(ctx, true, s.partition)
 		if err != nil {
 			return nil, err
 		}
 		var out [][]types.Datum
 		for _, x := range sums {
-			part, err := s.partition(x.partition)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, []types.Datum{part, int64(x.bucket), x.rows, x.bytes, x.files, instant(x.updated)})
+			out = append(out, []types.Datum{x.partition, int64(x.bucket), x.rows, x.bytes, x.files, instant(x.updated)})
 		}
 		return out, nil
 	},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -93,10 +94,14 @@ func jsonMap(m map[string]string) string {
 var optionsTable = &table{
 	name:   "options",
 	fields: cols("key STRING NOT NULL", "value STRING NOT NULL"),
-	rows: func(_ context.Context, s *Source) ([][]types.Datum, error) {
+	rows: func(ctx context.Context, s *Source) ([][]types.Datum, error) {
+		now, err := s.Schemas.Latest(ctx)
+		if err != nil {
+			return nil, err
+		}
 		var out [][]types.Datum
-		for _, k := range slices.Sorted(maps.Keys(s.Schema.Options)) {
-			out = append(out, []types.Datum{k, s.Schema.Options[k]})
+		for _, k := range slices.Sorted(maps.Keys(now.Options)) {
+			out = append(out, []types.Datum{k, now.Options[k]})
 		}
 		return out, nil
 	},
@@ -111,6 +116,7 @@ var tagsTable = &table{
 		if err != nil {
 			return nil, err
 		}
+		slices.SortFunc(tags, func(a, b *snapshot.Tag) int { return strings.Compare(a.Name, b.Name) })
 		var out [][]types.Datum
 		for _, t := range tags {
 			x := t.Snapshot
@@ -161,7 +167,7 @@ var consumersTable = &table{
 
 var branchesTable = &table{
 	name:   "branches",
-	fields: cols("branch_name STRING NOT NULL"),
+	fields: cols("branch_name STRING NOT NULL", "create_time TIMESTAMP(3) NOT NULL"),
 	rows: func(ctx context.Context, s *Source) ([][]types.Datum, error) {
 		names, err := s.Snapshots.Branches(ctx)
 		if err != nil {
@@ -169,7 +175,14 @@ var branchesTable = &table{
 		}
 		var out [][]types.Datum
 		for _, n := range names {
-			out = append(out, []types.Datum{n})
+			at, err := s.Snapshots.BranchTime(ctx, n)
+			if gone(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, []types.Datum{n, instant(at.UnixMilli())})
 		}
 		return out, nil
 	},

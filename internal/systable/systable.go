@@ -23,7 +23,7 @@ import (
 
 // Source is the table that a system table tells of.
 type Source struct {
-	Schema    *schema.Schema // as it is now
+	Schema    *schema.Schema // of Snapshot, or the newest
 	Schemas   *schema.Manager
 	Snapshots *snapshot.Store
 	Manifests *manifest.Store

@@ -189,6 +189,13 @@ public class Oracle {
             case "alter": alter(c); return;
             case "read": read(c, a); return;
             case "streamread": streamRead(c, a); return;
+            case "describe": {
+                Table t = table(c);
+                ArrayNode columns = a.putArray("columns");
+                for (DataField f : t.rowType().getFields()) columns.addObject().put("name", f.name()).put("type", f.type().asSQLString());
+                a.set("primaryKey", M.valueToTree(t.primaryKeys()));
+                return;
+            }
             case "dump": dump(c, a); return;
             case "sleep": Thread.sleep(c.get("millis").asLong()); return;
             case "remove": deleteTree(warehouse.resolve(c.get("path").asText())); return;
