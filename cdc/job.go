@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/decode"
@@ -189,7 +190,11 @@ func (r *runner) openDeadLetters() error {
 }
 
 func (r *runner) deadLetter(table string, raw []byte, cause error) error {
-	line, err := json.Marshal(map[string]any{"table": table, "error": cause.Error(), "event": string(raw), "time": r.o.Clock().UTC()})
+	letter := map[string]any{"table": table, "error": cause.Error(), "event": string(raw), "time": r.o.Clock().UTC()}
+	if !utf8.Valid(raw) { // which JSON cannot hold
+		letter["eventBase64"] = raw
+	}
+	line, err := json.Marshal(letter)
 	if err != nil {
 		return err
 	}

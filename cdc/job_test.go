@@ -3,6 +3,7 @@ package cdc_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -187,6 +188,16 @@ func TestOnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "{nonsense") {
+		t.Errorf("dead letters %s, %v", b, err)
+	}
+	// Bytes that are no text are kept as they came.
+	raw := event("a", "c", "{\"id\":1,\"v\":\"\xff\xfe\"}")
+	file = filepath.Join(t.TempDir(), "dead.jsonl")
+	if _, err := runFile(t, t.TempDir(), "on-error: {dead-letter: "+file+"}", raw); err != nil {
+		t.Fatal(err)
+	}
+	var letter struct{ EventBase64 []byte }
+	if b, err := os.ReadFile(file); err != nil || json.Unmarshal(b, &letter) != nil || string(letter.EventBase64)+"\n" != raw {
 		t.Errorf("dead letters %s, %v", b, err)
 	}
 }

@@ -154,7 +154,7 @@ func (t *target) addValue(col array.Builder, f types.Field, i int, plan *shapePl
 		null = made[m] == nil
 	case k >= 0:
 		if err := decode.AppendTo(col, f.Type, r.Values[k], &s.Columns[k]); err != nil {
-			return fmt.Errorf("%s: column %s: %w", t.name, f.Name, err)
+			return fmt.Errorf("%s: %w", t.name, err)
 		}
 		null = r.Values[k] == nil
 	default:

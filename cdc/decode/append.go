@@ -102,7 +102,7 @@ func wrong(raw []byte, from *Column, t types.Type, do string) *Error {
 	if len(raw) > show {
 		v += "…"
 	}
-	return &Error{Reason: WrongValue, Offset: -1, What: "column " + strconv.Quote(from.Name) + ": " + v + " is no value of type " + t.AsNullable().String(), Do: do}
+	return &Error{Reason: WrongValue, Offset: -1, What: "column " + from.Name + ": " + v + " is no value of type " + t.AsNullable().String(), Do: do}
 }
 
 // str looks at bytes as a string; it must not be kept.

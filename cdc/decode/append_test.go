@@ -235,7 +235,7 @@ func TestAppendToRefuses(t *testing.T) {
 	} {
 		got, err := put(t, c.typ, c.raw, c.from)
 		var e *decode.Error
-		if !errors.As(err, &e) || e.Reason != decode.WrongValue || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `column "c"`) {
+		if !errors.As(err, &e) || e.Reason != decode.WrongValue || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `column c: `) {
 			t.Errorf("%s as %s: %q, %v; want %q", c.raw, c.typ, got, err, c.want)
 		}
 	}

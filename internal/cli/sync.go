@@ -138,11 +138,15 @@ func (a *app) jobStatus(ctx context.Context, cfg *cdc.Config) error {
 	if err != nil {
 		return err
 	}
+	asJSON := a.json || a.output == "json" || a.output == "jsonl"
+	if ck == nil && asJSON {
+		return json.NewEncoder(a.out).Encode(map[string]any{"job": cfg.Name, "commitUser": job.User(), "tables": []jobLine{}})
+	}
 	if ck == nil {
 		fmt.Fprintf(a.out, "job %s: commit user %s, no checkpoint yet\n", cfg.Name, job.User())
 		return nil
 	}
-	var lines []jobLine
+	lines := []jobLine{}
 	for _, t := range ck.Tables {
 		l := jobLine{t.Table, string(t.Status), t.Reason}
 		if l.Status == "" {
@@ -150,16 +154,28 @@ func (a *app) jobStatus(ctx context.Context, cfg *cdc.Config) error {
 		}
 		lines = append(lines, l)
 	}
-	if a.json || a.output == "json" || a.output == "jsonl" {
+	if asJSON {
 		return json.NewEncoder(a.out).Encode(map[string]any{
-			"job": cfg.Name, "commitUser": job.User(), "checkpoint": ck.Number, "time": time.UnixMilli(ck.Millis).UTC(), "position": ck.Position, "tables": lines,
+			"job": cfg.Name, "commitUser": job.User(), "checkpoint": ck.Number, "time": time.UnixMilli(ck.Millis).UTC(), "position": placeOf(ck.Position), "events": ck.Events, "tables": lines,
 		})
 	}
 	fmt.Fprintf(a.out, "job %s: commit user %s, checkpoint %d of %s\n", cfg.Name, job.User(), ck.Number, time.UnixMilli(ck.Millis).UTC().Format(time.RFC3339))
+	if at := placeOf(ck.Position); at != nil {
+		fmt.Fprintf(a.out, "  %s taken, up to %s\n", count(ck.Events, "event"), at)
+	}
 	for _, l := range lines {
 		fmt.Fprintf(a.out, "  %-40s %s  %s\n", l.Table, l.Status, l.Reason)
 	}
 	return nil
+}
+
+// placeOf gives the position of a source as JSON, if that is what the source writes.
+func placeOf(position json.RawMessage) json.RawMessage {
+	var b []byte
+	if json.Unmarshal(position, &b) == nil && json.Valid(b) {
+		return b
+	}
+	return position
 }
 
 func (a *app) resetJob(ctx context.Context, cfg *cdc.Config, sure confirmation) error {

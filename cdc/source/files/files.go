@@ -126,14 +126,9 @@ func (f *files) resume(ctx context.Context, p placed) error {
 	if err := f.openFile(ctx); err != nil {
 		return err
 	}
-	tail := make([]byte, min(p.Offset, checkBytes))
-	if p.Offset <= f.file.Size() {
-		if _, err := f.file.ReadAt(tail, p.Offset-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("files: resume: %w", err)
-		}
-	}
-	if p.Offset > f.file.Size() || p.Check != checksum(tail) {
-		return fmt.Errorf("files: %s is not the file that the job read before: what stands before byte %d has changed; put the old one back, or reset the job", p.File, p.Offset)
+	tail, err := f.check(p.Offset, p.Check)
+	if err != nil {
+		return err
 	}
 	f.off = p.Offset
 	f.r.start(p.File, p.Offset, p.Line, p.Events, tail)
@@ -146,8 +141,27 @@ func (f *files) openFile(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("files: %w", err)
 	}
-	f.file = file
+	if f.file, err = unpack(file); err != nil {
+		file.Close()
+		return fmt.Errorf("files: read %s: %w", e.path, err)
+	}
 	return nil
+}
+
+// check reads the bytes before a place again, which must be those that were there.
+func (f *files) check(offset int64, sum uint32) ([]byte, error) {
+	tail := make([]byte, min(offset, checkBytes))
+	n := 0
+	if offset <= f.file.Size() {
+		var err error
+		if n, err = f.file.ReadAt(tail, offset-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("files: read %s: %w", f.list[f.at].path, err)
+		}
+	}
+	if n < len(tail) || checksum(tail) != sum {
+		return nil, fmt.Errorf("files: %s is not the file that the job read before: what stands before byte %d has changed; put the old one back, or reset the job", f.list[f.at].path, offset)
+	}
+	return tail, nil
 }
 
 // Fetch implements source.Source.
@@ -184,6 +198,9 @@ func (f *files) Fetch(ctx context.Context) ([]decode.Event, error) {
 		buf = buf[:min(left, int64(len(buf)))]
 		read, err := f.file.ReadAt(buf, f.off)
 		if read == 0 {
+			if _, ok := f.file.(*packed); ok && errors.Is(err, io.EOF) {
+				continue // its size is known now
+			}
 			if err == nil || errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
@@ -198,7 +215,7 @@ func (f *files) Fetch(ctx context.Context) ([]decode.Event, error) {
 
 // fileEnd is called at the end of a file: it looks whether there is more, else goes to the next file.
 func (f *files) fileEnd(ctx context.Context) ([]decode.Event, error) {
-	if f.opts.Follow {
+	if _, whole := f.file.(*packed); f.opts.Follow && !whole {
 		e := f.list[f.at]
 		info, err := e.fs.Stat(ctx, e.path)
 		if err != nil {
@@ -206,7 +223,11 @@ func (f *files) fileEnd(ctx context.Context) ([]decode.Event, error) {
 		}
 		if info.Size > f.off {
 			f.file.Close()
-			return nil, f.openFile(ctx)
+			if err := f.openFile(ctx); err != nil {
+				return nil, err
+			}
+			_, err := f.check(f.r.offset, checksum(f.r.history[max(0, len(f.r.history)-checkBytes):])) // it may be another file, under the old one's name
+			return nil, err
 		}
 		if info.Size < f.off {
 			return nil, fmt.Errorf("files: %s became shorter while it was followed: it was cut or replaced", e.path)

@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,10 @@ func TestConformance(t *testing.T) {
 		write(t, fmt.Sprintf("%s/part-%d.jsonl", dir, i), stream(n))
 	}
 	write(t, dir+"/.hidden", "not read")
+	zipped := t.TempDir()
+	write(t, zipped+"/a.gz", gzipped(stream(60)))
+	write(t, zipped+"/b", gzipped(stream(30))+gzipped("\n"+stream(20))) // parts one behind the other are one file
+	write(t, zipped+"/c", stream(10))
 	data := stream(100)
 	for name, opts := range map[string]files.Options{
 		"file":         {Paths: []string{dir + "/part-3.jsonl"}},
@@ -80,6 +85,8 @@ func TestConformance(t *testing.T) {
 		"files":        {Paths: []string{dir + "/part-3.jsonl", dir + "/part-0.jsonl"}},
 		"folder":       {Paths: []string{dir}},
 		"pattern":      {Paths: []string{"file:" + dir + "/part-*.jsonl"}, Chunk: 1000},
+		"gzip":         {Paths: []string{zipped}},
+		"gzip, small":  {Paths: []string{zipped}, Chunk: 100},
 		"short lines":  {Paths: []string{dir + "/part-3.jsonl"}, MaxLine: 200, Chunk: 64},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,6 +180,85 @@ func TestReplacedFile(t *testing.T) {
 	defer s.Close()
 	if err := s.Open(t.Context(), places[1]); err == nil || !strings.Contains(err.Error(), "is gone") {
 		t.Errorf("missing file: %v", err)
+	}
+}
+
+func gzipped(data string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(data)); err != nil {
+		panic(err)
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+// A packed file that is cut off is an error, after what could be read.
+func TestBrokenGzip(t *testing.T) {
+	path := t.TempDir() + "/f.gz"
+	var lines []string
+	for i := range 2000 {
+		lines = append(lines, event(i, fmt.Sprint(i*7919)))
+	}
+	data := gzipped(strings.Join(lines, "\n"))
+	write(t, path, data[:len(data)/2])
+	s := newSource(t, files.Options{Paths: []string{path}, Chunk: 1000})
+	defer s.Close()
+	if err := s.Open(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; ; {
+		events, err := s.Fetch(t.Context())
+		n += len(events)
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, io.EOF) || n < 100 || !strings.Contains(err.Error(), "f.gz: unpack gzip: ") {
+			t.Errorf("after %d events: %v", n, err)
+		}
+		return
+	}
+}
+
+// The last line of a file that is written to may not be whole: it is told, and read again.
+func TestCutLineIsReadAgain(t *testing.T) {
+	path := t.TempDir() + "/f"
+	half := event(2, "b")
+	write(t, path, event(1, "a")+"\n\n"+half[:20])
+	lines, places := sourcetest.ReadAll(t, newSource(t, files.Options{Paths: []string{path}}), nil)
+	if len(lines) != 2 || !strings.Contains(lines[1], "cut off") || !strings.Contains(lines[1], "f:3:") {
+		t.Fatalf("events %q", lines)
+	}
+	write(t, path, event(1, "a")+"\n\n"+half+"\n"+event(3, "c")+"\n")
+	lines, _ = sourcetest.ReadAll(t, newSource(t, files.Options{Paths: []string{path}}), places[1])
+	if d := cmp.Diff([]string{`rows d.t +I(id=2 note="b")`, `rows d.t +I(id=3 note="c")`}, lines); d != "" {
+		t.Error(d)
+	}
+	whole := event(1, "a") + "\n" + half
+	_, places = sourcetest.ReadAll(t, newSource(t, files.Options{Paths: []string{"-"}, Input: strings.NewReader(whole[:len(whole)-5])}), nil)
+	lines, _ = sourcetest.ReadAll(t, newSource(t, files.Options{Paths: []string{"-"}, Input: strings.NewReader(whole)}), places[1])
+	if d := cmp.Diff([]string{`rows d.t +I(id=2 note="b")`}, lines); d != "" {
+		t.Errorf("standard input: %s", d)
+	}
+}
+
+// A followed file that was replaced by a longer one is noticed.
+func TestReplacedWhileFollowed(t *testing.T) {
+	path := t.TempDir() + "/f"
+	write(t, path, event(1, "a")+"\n"+event(2, "half")[:30])
+	s := newSource(t, files.Options{Paths: []string{path}, Follow: true, Poll: time.Millisecond})
+	defer s.Close()
+	if err := s.Open(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if events, err := s.Fetch(t.Context()); err != nil || len(events) != 1 {
+		t.Fatal(events, err)
+	}
+	write(t, path, strings.Repeat(event(7, "other")+"\n", 5))
+	if events, err := s.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "is not the file") {
+		t.Errorf("%d events, %v", len(events), err)
 	}
 }
 

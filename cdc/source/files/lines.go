@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 
@@ -141,6 +142,8 @@ func (r *reader) head(line []byte) []byte { return bytes.Clone(line[:min(len(lin
 // take makes the event of a line.
 func (r *reader) take(whole []byte, start, end int) {
 	line := whole[start:end]
+	before := position{r.file, r.offset, r.line, r.events, whole[max(0, start-checkBytes):start]}
+	ended := bytes.HasSuffix(line, []byte{'\n'})
 	r.offset += int64(len(line))
 	r.line++
 	line = bytes.TrimRight(line, "\r\n")
@@ -171,7 +174,11 @@ func (r *reader) take(whole []byte, start, end int) {
 	if len(r.places) == cap(r.places) {
 		r.places = make([]position, 0, 512)
 	}
-	r.places = append(r.places, position{r.file, r.offset, r.line, r.events, whole[max(0, end-checkBytes):end]})
+	place := position{r.file, r.offset, r.line, r.events, whole[max(0, end-checkBytes):end]}
+	if bad := (*decode.Error)(nil); !ended && errors.As(err, &bad) && bad.Reason == decode.NotJSON {
+		place = before // the rest of the line may come: it is read again then
+	}
+	r.places = append(r.places, place)
 	ev.Position = &r.places[len(r.places)-1]
 	r.out = append(r.out, ev)
 }
