@@ -31,14 +31,8 @@ func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error
 			return nil, err
 		}
 	}
-	changes, err := t.changes(ev.Shape)
-	if err != nil {
+	if err := t.fit(ctx, ev.Shape); err != nil {
 		return nil, err
-	}
-	if len(changes) > 0 {
-		if err := t.evolve(ctx, changes); err != nil {
-			return nil, err
-		}
 	}
 	p := &shapePlan{from: make([]int, len(t.fields)), put: make([]int, len(t.fields)), made: t.bind(ev.Shape)}
 	for i, f := range t.fields {
@@ -286,17 +280,43 @@ func (t *target) computedFields(fields []types.Field) []types.Field {
 	return all[len(fields):]
 }
 
-// evolve changes the schema. What was collected is written first, with the schema that it has; a
-// writer keeps its schema, so it is prepared and followed by another.
-func (t *target) evolve(ctx context.Context, changes []tarn.SchemaChange) error {
+// fit changes the schema until rows of a shape can be written. Others may change it at the same time: what they left
+// counts.
+func (t *target) fit(ctx context.Context, s *decode.Shape) error {
+	for range 5 {
+		changes, err := t.changes(s)
+		if err == nil && len(changes) == 0 {
+			return nil
+		}
+		fresh, rerr := t.t.Refresh(ctx)
+		if rerr != nil {
+			return rerr
+		}
+		if fresh.SchemaID() == t.t.SchemaID() {
+			if err != nil {
+				return err
+			}
+			if err = t.t.Evolve(ctx, changes...); err != nil && !errors.Is(err, tarn.ErrInvalid) {
+				return err
+			}
+			if fresh, rerr = t.t.Refresh(ctx); rerr != nil {
+				return rerr
+			}
+			if fresh.SchemaID() == t.t.SchemaID() {
+				return err
+			}
+		}
+		if err := t.turn(ctx, fresh); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: the schema changed five times while it was changed for the source", t.name)
+}
+
+// turn goes on with the table as it is now. What was collected is written first, with the schema that it has; a writer
+// keeps its schema, so it is prepared and followed by another.
+func (t *target) turn(ctx context.Context, tab *tarn.Table) error {
 	if err := t.flush(ctx); err != nil {
-		return err
-	}
-	if err := t.t.Evolve(ctx, changes...); err != nil {
-		return err
-	}
-	tab, err := t.t.Refresh(ctx)
-	if err != nil {
 		return err
 	}
 	p, err := t.writer.Prepare(ctx)

@@ -263,6 +263,19 @@ func (t *target) use(ctx context.Context, tab *tarn.Table) error {
 	return nil
 }
 
+// stands tells whether the table is still the one that was written to: in one that was dropped, a commit would be made
+// where nobody sees it.
+func (t *target) stands(ctx context.Context) error {
+	tab, err := t.t.Refresh(ctx)
+	switch {
+	case errors.Is(err, tarn.ErrNotExist):
+		return fmt.Errorf("%s was dropped while the job wrote to it; to have it again from its beginning, reset the job: %w", t.name, err)
+	case err == nil && tab.SchemaID() < t.t.SchemaID():
+		return fmt.Errorf("%s was dropped and made anew while the job wrote to it; reset the job: %w", t.name, tarn.ErrNotExist)
+	}
+	return err
+}
+
 // pin keeps the snapshots from here on, before anything is prepared: a restart has to see whether what was
 // prepared was committed. Checkpoints move the place.
 func (t *target) pin(ctx context.Context, tab *tarn.Table) error {

@@ -263,6 +263,9 @@ func (w *Writer) Commit(ctx context.Context, number int64, p *TablePrepared) (ta
 	if p.Prepared == nil || p.t == nil {
 		return tarn.CommitResult{}, nil
 	}
+	if err := p.t.stands(ctx); err != nil {
+		return tarn.CommitResult{}, err
+	}
 	res, err := p.t.t.Commit(ctx, tarn.CommitID{User: w.o.User, Number: number}, p.Prepared)
 	if errors.Is(err, tarn.ErrUnknownOutcome) {
 		res, err = p.t.t.Commit(ctx, tarn.CommitID{User: w.o.User, Number: number}, p.Prepared)
