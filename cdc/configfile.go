@@ -271,7 +271,14 @@ func (d *Duration) Set(s string) error {
 
 // UnmarshalYAML wants a unit.
 func (z *Size) UnmarshalYAML(n ast.Node) error {
-	s := n.GetToken().Value
+	if err := z.Set(n.GetToken().Value); err != nil {
+		return failAt(n, "%v", err)
+	}
+	return nil
+}
+
+// Set reads a number of bytes with its unit.
+func (z *Size) Set(s string) error {
 	units := []struct {
 		suffix string
 		n      int64
@@ -287,7 +294,7 @@ func (z *Size) UnmarshalYAML(n ast.Node) error {
 			return nil
 		}
 	}
-	return failAt(n, "%q is no size; want a number with its unit, such as 256 MB", s)
+	return fmt.Errorf("%q is no size; want a number with its unit, such as 256 MB", s)
 }
 
 // substitute puts in what ${…} stands for.

@@ -40,7 +40,7 @@ func (s *steps) Fetch(context.Context) ([]decode.Event, error) {
 		if err != nil {
 			ev.Kind, ev.Err = decode.Bad, err
 		}
-		ev.Position = step(fmt.Sprint(s.at))
+		ev.Raw, ev.Position = []byte(x.(string)), step(fmt.Sprint(s.at))
 		return []decode.Event{ev}, nil
 	}
 	return nil, io.EOF

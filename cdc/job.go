@@ -71,6 +71,7 @@ type runner struct {
 	at   int64  // its number
 	// seen and doneSeen are how many events the source has given up to last and done.
 	seen, doneSeen int64
+	bytes          int64 // of the events since the newest checkpoint
 	dead           *os.File
 	lost           error // of the dead-letter file
 	// back is where tables go back to that are set aside.
@@ -229,13 +230,14 @@ func (r *runner) run(ctx context.Context) error {
 				}
 			}
 			r.seen++
+			r.bytes += int64(len(evs[i].Raw))
 			r.p.EventMillis = max(r.p.EventMillis, evs[i].Millis)
 		}
 		if left := r.w.Skipping(); end && len(left) > 0 {
 			return fmt.Errorf("the source ended before the place up to which %s has its changes: it is not the one that the job read before; give it the old one, or reset the job", strings.Join(left, ", "))
 		}
 		stop := end || r.stopped() || r.o.Once && len(evs) == 0
-		if now := r.o.Clock(); stop || !now.Before(next) || r.w.Buffered() >= r.cfg.Checkpoint.Rows {
+		if now := r.o.Clock(); stop || !now.Before(next) || r.w.Buffered() >= r.cfg.Checkpoint.Rows || r.bytes >= int64(r.cfg.Checkpoint.Bytes) {
 			if err := r.checkpoint(ctx); err != nil {
 				return err
 			}
@@ -291,6 +293,7 @@ func (r *runner) checkpoint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.bytes = 0
 	if bytes.Equal(r.last, r.done) && !anyPrepared(parts) {
 		return nil
 	}
@@ -370,8 +373,8 @@ func (r *runner) commit(ctx context.Context, number int64, parts []TablePrepared
 		return err
 	}
 	var wg sync.WaitGroup
-	errs := make([]error, len(parts))
-	slots := make(chan struct{}, 4)
+	errs, pins := make([]error, len(parts)), make([]error, len(parts))
+	slots := make(chan struct{}, tablesAtOnce)
 	for i := range parts {
 		if parts[i].Prepared == nil {
 			continue
@@ -379,17 +382,18 @@ func (r *runner) commit(ctx context.Context, number int64, parts []TablePrepared
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			_, errs[i] = r.w.Commit(ctx, number, &parts[i])
+			p := &parts[i]
+			if _, errs[i] = r.w.Commit(ctx, number, p); errs[i] == nil {
+				// Snapshots that tell whether this was committed do not expire before the next time.
+				pins[i] = p.t.t.PutConsumer(ctx, r.job.User(), p.Prepared.Base()+1)
+			}
 		})
 	}
 	wg.Wait()
 	for i, err := range errs {
 		switch {
-		case err == nil && parts[i].Prepared != nil:
-			// Snapshots that tell whether this was committed do not expire before the next time.
-			if err := parts[i].t.t.PutConsumer(ctx, r.job.User(), parts[i].Prepared.Base()+1); err != nil {
-				return err
-			}
+		case err == nil && pins[i] != nil:
+			return pins[i]
 		case err == nil:
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -112,6 +112,20 @@ func TestDiesAndGoesOn(t *testing.T) {
 	}
 }
 
+// A checkpoint is due when the events since the last one have so many bytes.
+func TestCheckpointByBytes(t *testing.T) {
+	message := insertOf(`{"id":"int"}`, `{"id":"1"}`)
+	list := []any{}
+	for range 12 {
+		list = append(list, message)
+	}
+	c := config(t, "name: b\nsource: {type: demo}\nsink: {warehouse: %q}\ncheckpoint: {every: 1h, bytes: %d b}\n", t.TempDir(), 3*len(message))
+	sum, err := cdc.Run(t.Context(), c, cdc.RunOptions{Source: &steps{decoder: decode.NewCanal(decode.Options{}), list: list}, NoSync: true})
+	if err != nil || sum.Checkpoint != 3 {
+		t.Errorf("checkpoint %d, %v: want 3, the fourth", sum.Checkpoint, err)
+	}
+}
+
 func runFile(t *testing.T, wh, extra, text string) (*cdc.Summary, error) {
 	t.Helper()
 	c := config(t, `

@@ -15,6 +15,9 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
+// flushValues is how many values of a table are collected at most before they are written: tables may be wide.
+const flushValues = 1 << 20
+
 // target is a table of the lake that changes go to.
 type target struct {
 	w      *Writer
@@ -112,7 +115,7 @@ func (t *target) apply(ctx context.Context, ev *decode.Event) error {
 			t.w.rows++
 		}
 	}
-	if len(t.kinds) >= t.w.o.FlushRows {
+	if len(t.kinds) >= t.w.o.FlushRows || len(t.kinds)*len(t.fields) >= flushValues {
 		return t.flush(ctx)
 	}
 	return nil

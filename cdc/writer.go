@@ -13,6 +13,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -235,28 +236,40 @@ type TablePrepared struct {
 
 // Prepare ends what was applied so far, for all tables, and gives what is to be committed.
 func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
-	var out []TablePrepared
-	for _, name := range w.order {
+	out := make([]TablePrepared, len(w.order))
+	errs := make([]error, len(w.order))
+	slots := make(chan struct{}, tablesAtOnce)
+	var wg sync.WaitGroup
+	for i, name := range w.order {
 		t := w.targets[name]
-		p := TablePrepared{Table: name, t: t, ahead: t.skip}
-		if t.failed == nil {
-			prep, err := t.prepare(ctx)
-			if err != nil && ctx.Err() != nil {
-				return out, ctx.Err()
-			}
-			if err != nil && ofStorage(err) {
-				return out, err
-			}
-			if err != nil {
-				t.setAside(err)
-			}
-			p.Prepared = prep
+		out[i] = TablePrepared{Table: name, t: t, ahead: t.skip}
+		if t.failed == nil && t.writer != nil {
+			wg.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				out[i].Prepared, errs[i] = t.prepare(ctx)
+			})
 		}
-		p.Failed = t.failed
-		out = append(out, p)
+	}
+	wg.Wait()
+	for i, err := range errs {
+		t := out[i].t
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case ofStorage(err):
+			return nil, err
+		default:
+			t.setAside(err)
+		}
+		out[i].Failed = t.failed
 	}
 	return out, nil
 }
+
+// tablesAtOnce is how many tables are written or committed at the same time.
+const tablesAtOnce = 8
 
 // Commit commits one table's part under a number. It may be repeated with the same number.
 func (w *Writer) Commit(ctx context.Context, number int64, p *TablePrepared) (tarn.CommitResult, error) {

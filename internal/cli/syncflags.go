@@ -19,7 +19,7 @@ type jobFlags struct {
 	prefix, suffix                             string
 	primaryKey, partitionBy, computed, options []string
 	types                                      []string
-	every, onError                             string
+	every, bytes, onError                      string
 }
 
 // newJobFlags adds the flags of jobs to a command.
@@ -47,6 +47,7 @@ func newJobFlags(cmd *cobra.Command) *jobFlags {
 	f.StringVar(&c.SchemaChanges, "schema-changes", "", "evolve, ignore, fail")
 	f.StringVar(&o.every, "checkpoint-every", "", "time between checkpoints, such as 5s")
 	f.Int64Var(&c.Checkpoint.Rows, "checkpoint-rows", 0, "most rows between checkpoints")
+	f.StringVar(&o.bytes, "checkpoint-bytes", "", "most bytes of events between checkpoints, such as 64MB")
 	f.StringVar(&o.onError, "on-error", "", "fail, skip, dead-letter=FILE")
 	return o
 }
@@ -129,6 +130,11 @@ func (a *app) changeJob(o *jobFlags, c *cdc.Config) error {
 	if o.every != "" {
 		if err := c.Checkpoint.Every.Set(o.every); err != nil {
 			return fmt.Errorf("--checkpoint-every: %w", err)
+		}
+	}
+	if o.bytes != "" {
+		if err := c.Checkpoint.Bytes.Set(o.bytes); err != nil {
+			return fmt.Errorf("--checkpoint-bytes: %w", err)
 		}
 	}
 	if o.onError != "" {
