@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"slices"
 
 	"github.com/tarnlake/tarn/internal/schema"
 )
@@ -70,6 +71,11 @@ func (t *Table) alter(ctx context.Context, changes []SchemaChange, idempotent bo
 	_, err = t.schemas.Apply(ctx, changes, schema.ApplyOptions{HasSnapshots: snap != nil, Idempotent: idempotent, TimeMillis: t.env.now().UnixMilli()})
 	switch {
 	case err == nil:
+		for _, c := range changes {
+			if o, ok := c.(SetOption); ok {
+				t.env.warnMisspelled(t.id.String(), slices.Values([]string{o.Key}))
+			}
+		}
 		return nil
 	case errors.Is(err, iofs.ErrExist) || errors.Is(err, iofs.ErrNotExist) || errors.Is(err, iofs.ErrPermission):
 		return fmt.Errorf("alter table %s: %w", t.id, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"log/slog"
+	"maps"
 	"strings"
 	"time"
 
@@ -104,7 +105,7 @@ func openFS(ctx context.Context, uri string, o *OpenOptions) (fileio.FS, string,
 	}
 	fs, root, err := open.FS(ctx, uri, opts)
 	if err != nil {
-		return nil, "", fmt.Errorf("open %s: %w", uri, err)
+		return nil, "", err // it says so itself
 	}
 	return fs, strings.TrimRight(root, "/"), nil
 }
@@ -204,6 +205,7 @@ func (c *Catalog) CreateTable(ctx context.Context, name string, def TableDef) (*
 		}
 		return nil, fmt.Errorf("create table %s: %w", name, err)
 	}
+	c.env.warnMisspelled(name, maps.Keys(def.Options))
 	return openTable(ctx, c.env, id, path, nil)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -243,7 +244,7 @@ func (t *Table) Comment() string { return t.schema.Comment }
 func (t *Table) SchemaID() int64 { return t.schema.ID }
 
 // With gives the table with other options for reading and writing than those stored. Options that
-// files depend on cannot be replaced.
+// files depend on cannot be replaced, and one that is almost an option is refused as misspelled (ErrInvalid).
 func (t *Table) With(ctx context.Context, opts map[string]string) (*Table, error) {
 	if len(opts) == 0 {
 		return t, nil
@@ -251,6 +252,9 @@ func (t *Table) With(ctx context.Context, opts map[string]string) (*Table, error
 	for k := range opts {
 		if options.Immutable(k) {
 			return nil, invalid("option %s of table %s cannot be replaced", k, t.id)
+		}
+		if meant, ok := options.Misspelled(k); ok {
+			return nil, invalid("option %s is not known: did you mean %s?", k, meant)
 		}
 	}
 	all := maps.Clone(t.dynamic)
@@ -263,6 +267,15 @@ func (t *Table) With(ctx context.Context, opts map[string]string) (*Table, error
 	}
 	n := &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: all}
 	return n, n.use(ctx, t.schema)
+}
+
+// warnMisspelled tells of options that are kept in a table, as another engine may know them, but look like a slip.
+func (e *env) warnMisspelled(table string, keys iter.Seq[string]) {
+	for _, k := range slices.Sorted(keys) {
+		if meant, ok := options.Misspelled(k); ok {
+			e.log.Warn("option "+k+" is not known and has no effect: did you mean "+meant+"?", "table", table)
+		}
+	}
 }
 
 // onBranch opens another branch of the table.

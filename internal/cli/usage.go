@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/tarnlake/tarn/internal/options"
 )
 
 // later are commands that are planned: they are refused by name, not as unknown.
@@ -88,35 +90,11 @@ func flagError(cmd *cobra.Command, err error) error {
 func nearest(word string, from []string) string {
 	best, most := "", 1+len(word)/4
 	for _, w := range from {
-		if d := distance(strings.ToLower(word), strings.ToLower(w)); d <= most && d < len(w) {
+		if d := options.Edits(strings.ToLower(word), strings.ToLower(w)); d <= most && d < len(w) {
 			best, most = w, d-1
 		}
 	}
 	return best
-}
-
-// distance counts the letters to change, put in or leave out, or neighbours to swap, that make one word of another.
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			change := 1
-			if a[i] == b[j] {
-				change = 0
-			}
-			row[j+1] = min(last[j]+change, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }
 
 // count writes a number of things: 1 row, 2 rows.

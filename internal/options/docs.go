@@ -10,7 +10,7 @@ import (
 // Docs is the page of all options, in Markdown.
 func Docs() string {
 	var b strings.Builder
-	b.WriteString("# Table options\n\nGenerated from their declarations (`internal/options`). Names and defaults are those of the format. Options\nthat are not listed are kept in tables and have no effect here.\n\n| option | type | default | meaning |\n| --- | --- | --- | --- |\n")
+	b.WriteString("# Table options\n\nGenerated from their declarations (`internal/options`). Names and defaults are those of the format. Options\nthat are not listed are kept in tables and have no effect here; one that is almost spelled as an option of the format is warned of,\nand refused where it is given for a single read or write.\n\n| option | type | default | meaning |\n| --- | --- | --- | --- |\n")
 	var parts []info
 	line := func(i info) {
 		doc := i.doc
