@@ -43,6 +43,8 @@ type (
 	ResetOption = schema.ResetOption
 	// UpdateComment changes the comment of the table: Comment string.
 	UpdateComment = schema.UpdateComment
+	// DropPrimaryKey makes an append table of a table that has no snapshots yet.
+	DropPrimaryKey = schema.DropPrimaryKey
 	// ColumnPlace is where a column goes: First, Last bool, After, Before string (a sibling); one of them, or
 	// none for the end.
 	ColumnPlace = schema.Place

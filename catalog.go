@@ -158,7 +158,7 @@ func (c *Catalog) DropDatabase(ctx context.Context, db string, cascade bool) err
 	return c.ms.DropDatabase(ctx, db, cascade)
 }
 
-// Tables lists the tables of a database by name.
+// Tables lists the tables of a database by name. Where folders cannot be looked into, it gives the others beside the error.
 func (c *Catalog) Tables(ctx context.Context, db string) ([]string, error) {
 	return c.ms.Tables(ctx, db)
 }

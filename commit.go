@@ -136,7 +136,7 @@ func (t *Table) commit(ctx context.Context, id CommitID, fresh bool, w *commit.O
 		err = t.dropCompaction(ctx, deltas)
 	}
 	if err != nil {
-		return res, fmt.Errorf("table %s: %w", t.id, err)
+		return res, t.wrap(err)
 	}
 	if f := t.env.events.Committed; f != nil && res.SnapshotID > 0 {
 		e := CommitEvent{Table: t.id.String(), SnapshotID: res.SnapshotID, Took: t.env.now().Sub(start)}
@@ -202,7 +202,7 @@ func (t *Table) CheckPrepared(ctx context.Context, p *Prepared) error {
 			case errors.Is(err, iofs.ErrNotExist):
 				return fmt.Errorf("table %s: prepared file %s %w", t.id, path, ErrNotExist)
 			case err != nil:
-				return fmt.Errorf("table %s: %w", t.id, err)
+				return t.wrap(err)
 			case info.Size != f.Size:
 				return fmt.Errorf("table %s: prepared file %s %w as it was written: it has %d bytes of %d", t.id, path, ErrNotExist, info.Size, f.Size)
 			}
@@ -279,6 +279,15 @@ func (t *Table) checkOverwritten(w *commit.Overwrite, p *Prepared) error {
 }
 
 func (t *Table) overwrite(o OverwriteOptions) (*commit.Overwrite, error) {
+	w, err := t.partitionsOf(o)
+	if err != nil {
+		return nil, invalid("overwrite %s: %v", t.id, err)
+	}
+	return w, nil
+}
+
+// partitionsOf finds the partitions that options name.
+func (t *Table) partitionsOf(o OverwriteOptions) (*commit.Overwrite, error) {
 	part := t.schema.FieldsNamed(t.schema.PartitionKeys)
 	w := &commit.Overwrite{Dynamic: len(part) > 0 && !o.Static && options.DynamicOverwrite.Get(t.opts)}
 	if len(o.Partition) > 0 {
@@ -286,7 +295,7 @@ func (t *Table) overwrite(o OverwriteOptions) (*commit.Overwrite, error) {
 		for k, v := range o.Partition {
 			f, ok := t.schema.Field(k)
 			if !ok {
-				return nil, invalid("overwrite %s: there is no column %q", t.id, k)
+				return nil, fmt.Errorf("there is no column %q", k)
 			}
 			if v == nil {
 				spec[k] = nil
@@ -294,13 +303,13 @@ func (t *Table) overwrite(o OverwriteOptions) (*commit.Overwrite, error) {
 			}
 			d, err := types.ParseDatum(f.Type, *v)
 			if err != nil {
-				return nil, invalid("overwrite %s: partition %s: %v", t.id, k, err)
+				return nil, fmt.Errorf("partition %s: %w", k, err)
 			}
 			spec[k] = d
 		}
 		match, err := commit.MatchPartition(part, spec)
 		if err != nil {
-			return nil, invalid("overwrite %s: %v", t.id, err)
+			return nil, err
 		}
 		w.Match = match
 	}
@@ -328,7 +337,7 @@ func (t *Table) WasCommitted(ctx context.Context, id CommitID, p *Prepared) (boo
 	}
 	s, err := c.Lookup(ctx, id.User, id.Number, kind, p.Base())
 	if err != nil {
-		return false, fmt.Errorf("table %s: %w", t.id, err)
+		return false, t.wrap(err)
 	}
 	return s != nil, nil
 }

@@ -2,7 +2,6 @@ package tarn
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/tarnlake/tarn/internal/fileio"
@@ -54,7 +53,7 @@ func (c *Catalog) PreparedByJobs(ctx context.Context, table string) ([]*Prepared
 func (t *Table) preparedByJobs(ctx context.Context) ([]*Prepared, error) {
 	p, err := preparedByJobs(ctx, t.env.fs, parentDir(parentDir(t.path)), Ident{Database: t.id.Database, Table: t.id.Table}.String())
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, t.wrap(err)
 	}
 	return p, nil
 }

@@ -28,7 +28,7 @@ func (t *Table) LatestSnapshot(ctx context.Context) (*Snapshot, error) { return 
 func (t *Table) SnapshotAt(ctx context.Context, id int64) (*Snapshot, error) {
 	s, err := t.snaps.At(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, absent(err))
+		return nil, t.wrap(absent(err))
 	}
 	return s, nil
 }
@@ -42,6 +42,8 @@ type ExpireOptions struct {
 	RetainMin, RetainMax int
 	TimeRetained         time.Duration
 	Limit                int
+	// DryRun tells what would be removed, and removes nothing.
+	DryRun bool
 }
 
 func (t *Table) expireTable() expire.Table {
@@ -76,6 +78,7 @@ func (t *Table) expireOptions(o ExpireOptions) expire.Options {
 	if o.Limit > 0 {
 		c.Limit = o.Limit
 	}
+	c.DryRun = o.DryRun
 	return c
 }
 
@@ -84,7 +87,7 @@ func (t *Table) ExpireSnapshots(ctx context.Context, o ExpireOptions) (ExpireEve
 	r, err := expire.Snapshots(ctx, t.expireTable(), t.expireOptions(o), t.timeNow())
 	e := ExpireEvent{Table: t.id.String(), Snapshots: len(r.Expired), Files: r.DataFiles + r.MetaFiles, Err: err}
 	if err != nil {
-		return e, fmt.Errorf("table %s: %w", t.id, err)
+		return e, t.wrap(err)
 	}
 	return e, nil
 }
@@ -111,9 +114,9 @@ type CompactOptions struct {
 func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, error) {
 	req := plan.Request{}
 	if len(o.Partition) > 0 {
-		ow, err := t.overwrite(OverwriteOptions{Partition: o.Partition})
+		ow, err := t.partitionsOf(OverwriteOptions{Partition: o.Partition})
 		if err != nil {
-			return CommitResult{}, err
+			return CommitResult{}, invalid("compact table %s: %v", t.id, err)
 		}
 		req.Partition = func(p []byte) bool { ok, err := ow.Match(p); return ok && err == nil }
 	}
@@ -139,7 +142,7 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 		}
 	}
 	if err := w.w.Touch(ctx, locs...); err != nil {
-		return CommitResult{}, fmt.Errorf("table %s: %w", t.id, err)
+		return CommitResult{}, t.wrap(err)
 	}
 	if err := w.Compact(ctx, o.Full); err != nil {
 		return CommitResult{}, err
@@ -171,7 +174,7 @@ func (t *Table) Check(ctx context.Context) (*CheckReport, error) {
 		Schema: t.schema, Schemas: t.schemas, BucketFunction: options.BucketFunction.Get(t.opts),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, t.wrap(err)
 	}
 	return r, nil
 }
@@ -179,7 +182,7 @@ func (t *Table) Check(ctx context.Context) (*CheckReport, error) {
 // PutConsumer notes that a reader of this name needs the snapshots from next on: they do not expire.
 func (t *Table) PutConsumer(ctx context.Context, name string, next int64) error {
 	if err := t.snaps.PutConsumer(ctx, name, next); err != nil {
-		return fmt.Errorf("table %s: %w", t.id, err)
+		return t.wrap(err)
 	}
 	return nil
 }
@@ -192,7 +195,7 @@ func (t *Table) Consumers(ctx context.Context) (map[string]int64, error) {
 // DeleteConsumer gives up what PutConsumer asked for.
 func (t *Table) DeleteConsumer(ctx context.Context, name string) error {
 	if err := t.snaps.DeleteConsumer(ctx, name); err != nil {
-		return fmt.Errorf("table %s: %w", t.id, err)
+		return t.wrap(err)
 	}
 	return nil
 }
@@ -222,7 +225,7 @@ func (t *Table) CreateTag(ctx context.Context, name string, id int64) error {
 	case errors.Is(err, iofs.ErrExist):
 		return fmt.Errorf("table %s: tag %q %w", t.id, name, ErrExist)
 	case err != nil:
-		return fmt.Errorf("table %s: %w", t.id, err)
+		return t.wrap(err)
 	}
 	return nil
 }
@@ -231,11 +234,11 @@ func (t *Table) CreateTag(ctx context.Context, name string, id int64) error {
 // is none.
 func (t *Table) DeleteTag(ctx context.Context, name string) error {
 	if _, err := t.tagged(ctx, name); err != nil {
-		return fmt.Errorf("table %s: %w", t.id, err)
+		return t.wrap(err)
 	}
 	_, err := expire.DeleteTag(ctx, t.expireTable(), name)
 	if err != nil {
-		return fmt.Errorf("table %s: %w", t.id, err)
+		return t.wrap(err)
 	}
 	return nil
 }
@@ -258,7 +261,7 @@ func (t *Table) Orphans(ctx context.Context, olderThan time.Time, dryRun bool, k
 	}
 	o, err := expire.FindOrphans(ctx, t.expireTable(), expire.OrphanOptions{OlderThan: olderThan, DryRun: dryRun, Keep: func(p string) bool { return names[p] }})
 	if err != nil {
-		return o.Paths, fmt.Errorf("table %s: %w", t.id, err)
+		return o.Paths, t.wrap(err)
 	}
 	return o.Paths, nil
 }
@@ -279,7 +282,7 @@ func (t *Table) FileNames(ctx context.Context) (map[string]bool, error) {
 	}
 	entries, err := t.planner.Entries(ctx, snap, plan.Request{})
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, t.wrap(err)
 	}
 	out := make(map[string]bool, len(entries))
 	for i := range entries {

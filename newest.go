@@ -3,7 +3,6 @@ package tarn
 import (
 	"context"
 	"errors"
-	"fmt"
 	iofs "io/fs"
 
 	"github.com/tarnlake/tarn/internal/manifest"
@@ -26,7 +25,7 @@ func (t *Table) newestEntries(ctx context.Context, req plan.Request) (*snapshot.
 		case err == nil:
 			return snap, entries, nil
 		case n == outrunTimes || !t.outrun(ctx, snap, err):
-			return nil, nil, fmt.Errorf("table %s: %w", t.id, err)
+			return nil, nil, t.wrap(err)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func (t *Table) mergeFunc() read.MergeFunc {
 		}
 		r, err := tree.MergeRead(ctx, datafile.Location{Partition: s.Partition, Bucket: s.Bucket}, s.Files, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter})
 		if err != nil {
-			return nil, fmt.Errorf("table %s: %w", t.id, err)
+			return nil, t.wrap(err)
 		}
 		return r, nil
 	}
@@ -118,7 +118,7 @@ func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 			}
 			return t.snaps.AtTime(ctx, v.(types.Instant).Millis)
 		}
-		if w := options.ScanWatermark.Get(o); options.ScanWatermark.Set(o) {
+		if w := options.ScanWatermark.Get(o); options.ScanWatermark.Set(o) && !readsLatest(o) {
 			return t.snaps.AtWatermark(ctx, w)
 		}
 		return t.latest(ctx)
@@ -128,7 +128,7 @@ func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 		err = absent(err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, t.wrap(err)
 	}
 	return s, nil
 }
@@ -151,14 +151,65 @@ func (t *Table) tagged(ctx context.Context, tag string) (*snapshot.Snapshot, err
 // timeTravel reports whether options name an older state.
 func (t *Table) timeTravel() bool {
 	o := t.opts
-	return options.ScanSnapshot.Set(o) || options.ScanTag.Set(o) || options.ScanVersion.Set(o) || options.ScanMillis.Set(o) || options.ScanTimestamp.Set(o) || options.ScanWatermark.Set(o)
+	return options.ScanSnapshot.Set(o) || options.ScanTag.Set(o) || options.ScanVersion.Set(o) || options.ScanMillis.Set(o) || options.ScanTimestamp.Set(o) || options.ScanWatermark.Set(o) && !readsLatest(o)
+}
+
+// readsLatest reports whether scan.mode asks for the newest state, whatever scan.watermark says.
+func readsLatest(o options.Options) bool {
+	return slices.Contains([]string{"latest", "latest-full", "full"}, options.ScanMode.Get(o))
+}
+
+// checkTravel refuses options that name different states of the past, as the reference does.
+func (t *Table) checkTravel() error {
+	o := t.opts
+	var snaps, times []string
+	version := options.ScanVersion.Set(o)
+	if options.ScanSnapshot.Set(o) {
+		snaps = append(snaps, options.ScanSnapshot.Key())
+	} else if version {
+		snaps = append(snaps, options.ScanVersion.Key())
+	}
+	byID := len(snaps) > 0
+	if options.ScanTag.Set(o) {
+		snaps = append(snaps, options.ScanTag.Key())
+	}
+	named := len(snaps) > 0
+	for _, x := range []struct {
+		key string
+		set bool
+	}{{options.ScanMillis.Key(), options.ScanMillis.Set(o)}, {options.ScanTimestamp.Key(), options.ScanTimestamp.Set(o)}} {
+		if x.set {
+			times = append(times, x.key)
+		}
+	}
+	if options.ScanWatermark.Set(o) && len(times) == 0 {
+		snaps = append(snaps, options.ScanWatermark.Key())
+	}
+	all := slices.Concat(snaps, times)
+	mode := options.ScanMode.Get(o)
+	switch {
+	case readsLatest(o) && (named || len(times) > 0):
+		return invalid("scan.mode=%s reads the newest state, %s another: give one of them", mode, all[0])
+	case mode == "from-snapshot" && (len(snaps) == 0 || len(times) > 0):
+		return invalid("scan.mode=from-snapshot wants one of %s, %s, %s", options.ScanSnapshot.Key(), options.ScanTag.Key(), options.ScanWatermark.Key())
+	case mode == "from-snapshot-full" && !byID:
+		return invalid("scan.mode=from-snapshot-full wants %s", options.ScanSnapshot.Key())
+	case mode == "from-timestamp" && len(times) == 0:
+		return invalid("scan.mode=from-timestamp wants %s or %s", options.ScanMillis.Key(), options.ScanTimestamp.Key())
+	case !readsLatest(o) && len(all) > 1:
+		return invalid("%s name different states of the table: give one of them", strings.Join(all, " and "))
+	}
+	return nil
 }
 
 // Plan finds out which files have to be read.
 func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
 	t := s.t
+	if s.o.Limit < 0 {
+		return nil, invalid("scan table %s: a limit of %d rows; 0 is all", t.id, s.o.Limit)
+	}
 	if err := t.checkScan(); err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, t.wrap(err)
 	}
 	for n := 0; ; n++ {
 		snap, err := t.snapshotOf(ctx)
@@ -226,14 +277,14 @@ func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error)
 		return p, nil
 	}
 	if err := t.checkRows(snap); err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, t.wrap(err)
 	}
 	p.splits, err = t.planner.Splits(ctx, snap, plan.Request{Filter: req.Filter, Limit: s.o.Limit, Levels: t.batchLevels()})
 	if err == nil {
 		err = checkSplits(p.splits)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, explain(err))
+		return nil, t.wrap(explain(err))
 	}
 	return p, nil
 }
@@ -266,13 +317,13 @@ func (p *Plan) Splits(ctx context.Context) ([]PlanSplit, error) {
 		s := &p.splits[i]
 		part, err := p.t.paths.PartitionPath(s.Partition)
 		if err != nil {
-			return nil, fmt.Errorf("table %s: %w", p.t.id, err)
+			return nil, p.t.wrap(err)
 		}
 		out[i] = PlanSplit{Partition: strings.TrimSuffix(part, "/"), Bucket: s.Bucket, Rows: s.Rows(), Bytes: s.Size(), Raw: s.Raw}
 		for _, f := range s.Files {
 			_, path, err := p.t.files.Path(ctx, datafile.Location{Partition: s.Partition, Bucket: s.Bucket}, f)
 			if err != nil {
-				return nil, fmt.Errorf("table %s: %w", p.t.id, err)
+				return nil, p.t.wrap(err)
 			}
 			out[i].Files = append(out[i].Files, path)
 		}
@@ -288,7 +339,7 @@ func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		for b, err := range p.t.reader.Batches(ctx, p.splits, p.req) {
 			if err != nil {
-				err = fmt.Errorf("table %s: %w", p.t.id, explain(err))
+				err = p.t.wrap(explain(err))
 			}
 			if !yield(b, err) || err != nil {
 				return

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/tarnlake/tarn/internal/appendtbl"
@@ -100,7 +101,7 @@ func (t *Table) use(ctx context.Context, s *schema.Schema) error {
 	}
 	var err error
 	if t.planner, err = plan.New(t.planConfig()); err != nil {
-		return fmt.Errorf("table %s: %w", t.id, err)
+		return t.wrap(err)
 	}
 	t.reader = read.New(read.Config{Store: t.files, Schema: s, Merge: t.mergeFunc()})
 	return nil
@@ -269,6 +270,15 @@ func (t *Table) With(ctx context.Context, opts map[string]string) (*Table, error
 	return n, n.use(ctx, t.schema)
 }
 
+// wrap names the table in an error, once.
+func (t *Table) wrap(err error) error {
+	name := "table " + t.id.String()
+	if err == nil || strings.HasPrefix(err.Error(), name+": ") || strings.HasPrefix(err.Error(), name+" ") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
 // warnMisspelled tells of options that are kept in a table, as another engine may know them, but look like a slip.
 func (e *env) warnMisspelled(table string, keys iter.Seq[string]) {
 	for _, k := range slices.Sorted(keys) {
@@ -314,7 +324,7 @@ func (t *Table) latest(ctx context.Context) (*snapshot.Snapshot, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, t.wrap(err)
 	}
 	return s, nil
 }
@@ -341,7 +351,7 @@ func (t *Table) learned(ctx context.Context) (*Table, error) {
 	}
 	v, err := c.Version(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, t.wrap(err)
 	}
 	if v == t.version() {
 		return t, nil

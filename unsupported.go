@@ -30,10 +30,10 @@ func explain(err error) error {
 // checkTable refuses tables whose metadata cannot be read.
 func (t *Table) checkTable() error {
 	if v, _ := t.opts.Text(options.ManifestFormat.Key()); v != "" && slices.Contains([]string{"orc", "parquet"}, strings.ToLower(v)) {
-		return fmt.Errorf("table %s: %w", t.id, unsupported("option manifest.format=%s; there is avro", v))
+		return t.wrap(unsupported("option manifest.format=%s; there is avro", v))
 	}
 	if k := options.TableType.Get(t.opts); k != "table" && k != "materialized-table" {
-		return fmt.Errorf("table %s: %w", t.id, unsupported("option type=%s", k))
+		return t.wrap(unsupported("option type=%s", k))
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (t *Table) checkScan() error {
 	if m := options.ScanMode.Get(t.opts); slices.Contains([]string{"compacted-full", "from-creation-timestamp", "from-file-creation-time", "incremental"}, m) {
 		return unsupported("option scan.mode=%s", m)
 	}
-	return nil
+	return t.checkTravel()
 }
 
 // checkRows refuses tables whose files are not all of the table's rows, at this snapshot.

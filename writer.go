@@ -84,6 +84,7 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	if w.conform, err = write.NewConformer(t.id.String(), t.schema.Fields, options.RowKindField.Get(t.opts)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
+	w.conform.InsertOnly = !t.HasPrimaryKey() && !options.IgnoreDelete.Get(t.opts)
 	open, err := w.opener()
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 		c.Route.BucketKeys = t.schema.BucketKeys()
 	}
 	if w.w, err = write.New(c); err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.id, err)
+		return nil, t.wrap(err)
 	}
 	return w, nil
 }
@@ -150,7 +151,7 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 		}
 		b, err := tree.NewWriter(o)
 		if err != nil {
-			return nil, fmt.Errorf("table %s: %w", t.id, err)
+			return nil, t.wrap(err)
 		}
 		return b, nil
 	}, nil
@@ -213,7 +214,7 @@ func (w *Writer) Table() *Table { return w.t }
 // ROWs likewise. Arrow's other forms of the same values are taken (dictionaries, views, large lists, units of
 // time), narrower types are widened, digits beyond those of a DECIMAL are rounded and those of a timestamp cut.
 // The error wraps ErrInvalid, and names column and row, if a value does not fit, if there is a column too many,
-// or NULL where none may be.
+// or NULL where none may be, or if a table without a primary key is given a row to take away.
 //
 // The batch may be released when Write returns, but not changed: its memory is in use until the next Prepare
 // or Commit, and is left to the garbage collector. Rows are written by other goroutines, so what goes wrong
@@ -224,7 +225,7 @@ func (w *Writer) Write(ctx context.Context, b Batch) error {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if err := w.w.Write(ctx, b); err != nil {
-		return fmt.Errorf("table %s: %w", w.t.id, err)
+		return w.t.wrap(err)
 	}
 	return nil
 }
@@ -233,7 +234,7 @@ func (w *Writer) Write(ctx context.Context, b Batch) error {
 // with the next commits.
 func (w *Writer) Compact(ctx context.Context, full bool) error {
 	if err := w.w.Compact(ctx, full); err != nil {
-		return fmt.Errorf("table %s: %w", w.t.id, err)
+		return w.t.wrap(err)
 	}
 	return nil
 }
@@ -244,7 +245,7 @@ func (w *Writer) Compact(ctx context.Context, full bool) error {
 func (w *Writer) Prepare(ctx context.Context) (*Prepared, error) {
 	base, err := w.t.snaps.LatestID(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", w.t.id, err)
+		return nil, w.t.wrap(err)
 	}
 	wait := w.o.WaitCompaction
 	if n := options.FullCompactionDelta.Get(w.t.opts); n > 0 && w.t.HasPrimaryKey() && !options.WriteOnly.Get(w.t.opts) {
@@ -257,7 +258,7 @@ func (w *Writer) Prepare(ctx context.Context) (*Prepared, error) {
 	}
 	d, err := w.w.Prepare(ctx, wait)
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", w.t.id, err)
+		return nil, w.t.wrap(err)
 	}
 	return &Prepared{d, base, w.t.id.String()}, nil
 }
@@ -272,7 +273,7 @@ func (w *Writer) Done(r CommitResult) error {
 		err = w.w.Committed()
 	}
 	if err != nil {
-		return fmt.Errorf("table %s: %w", w.t.id, err)
+		return w.t.wrap(err)
 	}
 	if r.SnapshotID > 0 && !options.WriteOnly.Get(w.t.opts) {
 		w.upkeep.Start(w.t.expireQuietly)
@@ -340,7 +341,7 @@ func (w *Writer) Close() error {
 	err := w.w.Close()
 	w.upkeep.Close()
 	if err != nil {
-		return fmt.Errorf("table %s: %w", w.t.id, err)
+		return w.t.wrap(err)
 	}
 	return nil
 }

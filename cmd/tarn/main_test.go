@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,6 +58,14 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+	for line := range strings.Lines(ts.ReadFile("stderr")) {
+		parts := strings.Split(strings.TrimSpace(line), ": ")
+		for i := 1; i < len(parts); i++ {
+			if parts[i] == parts[i-1] || strings.HasPrefix(parts[i], "table ") && slices.Contains(parts[:i], parts[i]) {
+				ts.Fatalf("the error says %q twice: %s", parts[i], line)
+			}
+		}
 	}
 }
 

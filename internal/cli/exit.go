@@ -9,6 +9,7 @@ import (
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio/open"
 	"github.com/tarnlake/tarn/internal/paths"
 )
 
@@ -74,7 +75,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitConflict
 	case errors.As(err, &u) && u.Unreachable(), offline(err):
 		return exitUnreachable
-	case errors.Is(err, tarn.ErrInvalid), errors.Is(err, tarn.ErrUnsupported), errors.Is(err, datafile.ErrFormat), errors.Is(err, paths.ErrName):
+	case errors.Is(err, tarn.ErrInvalid), errors.Is(err, tarn.ErrUnsupported), errors.Is(err, datafile.ErrFormat), errors.Is(err, paths.ErrName), errors.Is(err, open.ErrConfig):
 		return exitUsage
 	case errors.Is(err, tarn.ErrNotExist):
 		return exitNotFound

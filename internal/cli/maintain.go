@@ -15,13 +15,13 @@ import (
 func (a *app) snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "snapshot", Short: "Snapshots: list, show, diff, expire"}
 	cmd.AddCommand(
-		&cobra.Command{Use: "list TABLE", Short: "List the snapshots of a table", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		&cobra.Command{Use: "list TABLE", Short: "List the snapshots of a table", Args: cobra.ExactArgs(1), Example: "  tarn snapshot list shop.orders\n  tarn snapshot list shop.orders --json", RunE: func(cmd *cobra.Command, args []string) error {
 			return a.printSystem(cmd.Context(), args[0]+"$snapshots")
 		}},
-		&cobra.Command{Use: "show TABLE [NUMBER]", Short: "Show a snapshot, the newest by default", Args: cobra.RangeArgs(1, 2), RunE: func(cmd *cobra.Command, args []string) error {
+		&cobra.Command{Use: "show TABLE [NUMBER]", Short: "Show a snapshot, the newest by default", Args: cobra.RangeArgs(1, 2), Example: "  tarn snapshot show shop.orders\n  tarn snapshot show shop.orders 3", RunE: func(cmd *cobra.Command, args []string) error {
 			return a.snapshotShow(cmd.Context(), args)
 		}},
-		&cobra.Command{Use: "diff TABLE FROM TO", Short: "Compare two snapshots: rows, files", Args: cobra.ExactArgs(3), RunE: func(cmd *cobra.Command, args []string) error {
+		&cobra.Command{Use: "diff TABLE FROM TO", Short: "Compare two snapshots: rows, files", Args: cobra.ExactArgs(3), Example: "  tarn snapshot diff shop.orders 3 7\n  tarn snapshot diff shop.orders 3 7 --json", RunE: func(cmd *cobra.Command, args []string) error {
 			return a.snapshotDiff(cmd.Context(), args)
 		}},
 		a.snapshotExpire(),
@@ -116,7 +116,7 @@ func (a *app) snapshotDiff(ctx context.Context, args []string) error {
 func (a *app) snapshotExpire() *cobra.Command {
 	var o tarn.ExpireOptions
 	var older time.Duration
-	cmd := &cobra.Command{Use: "expire TABLE", Short: "Remove snapshots that need not be kept", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: "expire TABLE", Short: "Remove snapshots that need not be kept", Args: cobra.ExactArgs(1), Example: "  tarn snapshot expire shop.orders --dry-run\n  tarn snapshot expire shop.orders --retain-max 10 --older-than 24h", RunE: func(cmd *cobra.Command, args []string) error {
 		t, err := a.table(cmd.Context(), args[0], nil)
 		if err != nil {
 			return err
@@ -139,13 +139,18 @@ func (a *app) snapshotExpire() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a.say("%s: %s expired, %s removed\n", t.Name(), count(int64(e.Snapshots), "snapshot"), count(int64(e.Files), "file"))
+		what := "%s: %s expired, %s removed\n"
+		if o.DryRun {
+			what = "%s: %s would expire, %s be removed\n"
+		}
+		a.say(what, t.Name(), count(int64(e.Snapshots), "snapshot"), count(int64(e.Files), "file"))
 		return nil
 	}}
 	f := cmd.Flags()
 	f.IntVar(&o.RetainMax, "retain-max", 0, "keep at most so many snapshots")
 	f.IntVar(&o.RetainMin, "retain-min", 0, "keep at least so many")
 	f.DurationVar(&older, "older-than", 0, "only those older than this (1h)")
+	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be removed, and remove nothing")
 	return cmd
 }
 
@@ -169,7 +174,7 @@ func (a *app) compactCommand() *cobra.Command {
 	var partition []string
 	cmd := &cobra.Command{
 		Use: "compact TABLE…", Short: "Merge the files of tables", Args: cobra.MinimumNArgs(1),
-		Example: "  tarn compact shop.orders\n  tarn compact --full shop.orders shop.products",
+		Example: "  tarn compact shop.orders\n  tarn compact --full shop.orders shop.products\n  tarn compact ods.log --partition dt=2024-02-29",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := keyValues("partition", partition)
 			if err != nil {
@@ -208,7 +213,7 @@ func (a *app) compactCommand() *cobra.Command {
 
 func (a *app) checkCommand() *cobra.Command {
 	var explain bool
-	cmd := &cobra.Command{Use: "check TABLE", Short: "Examine a table: that all its files are there and fit together", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: "check TABLE", Short: "Examine a table: that all its files are there and fit together", Args: cobra.ExactArgs(1), Example: "  tarn check shop.orders\n  tarn check shop.orders --explain\n  tarn check s3://lake/shop.db/orders --json", RunE: func(cmd *cobra.Command, args []string) error {
 		t, err := a.table(cmd.Context(), args[0], nil)
 		if err != nil && isDamage(err) {
 			err = &codeError{exitDamage, err} // a schema that cannot be read

@@ -37,7 +37,7 @@ func (a *app) syncCommand() *cobra.Command {
 			func(cmd *cobra.Command) func(*cdc.Config) error {
 				return func(cfg *cdc.Config) error { return a.jobStatus(cmd.Context(), cfg) }
 			}),
-		a.jobCommand("reset", "Forget where a job stands: it starts from the beginning, under a new commit user", "  tarn sync reset shop.yaml --yes",
+		a.jobCommand("reset", "Forget where a job stands: it starts from the beginning, under a new commit user", "  tarn sync reset shop.yaml --dry-run\n  tarn sync reset shop.yaml --yes",
 			func(cmd *cobra.Command) func(*cdc.Config) error {
 				var sure confirmation
 				sure.flags(cmd)

@@ -12,23 +12,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/types"
 )
 
 func (a *app) dbCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "db", Short: "Databases of the warehouse"}
-	list := &cobra.Command{Use: "list", Short: "List databases", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	list := &cobra.Command{Use: "list", Short: "List databases", Args: cobra.NoArgs, Example: "  tarn db list\n  tarn db list -w s3://lake/warehouse", RunE: func(cmd *cobra.Command, _ []string) error {
 		cat, err := a.open(cmd.Context(), "")
 		if err != nil {
 			return err
 		}
-		names, err := cat.Databases(cmd.Context())
+		names, err := a.databases(cmd.Context(), cat)
 		if err != nil {
 			return err
 		}
 		return a.printNames("database", names)
 	}}
-	create := &cobra.Command{Use: "create NAME", Short: "Create a database", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+	create := &cobra.Command{Use: "create NAME", Short: "Create a database", Args: cobra.ExactArgs(1), Example: "  tarn db create shop\n  tarn db create shop -w ./lake", RunE: func(cmd *cobra.Command, args []string) error {
 		cat, err := a.open(cmd.Context(), "")
 		if err != nil {
 			return err
@@ -39,7 +40,7 @@ func (a *app) dbCommand() *cobra.Command {
 	var sure confirmation
 	drop := &cobra.Command{
 		Use: "drop NAME", Short: "Drop a database", Args: cobra.ExactArgs(1),
-		Example: "  tarn db drop ods --cascade --yes",
+		Example: "  tarn db drop ods --cascade --dry-run\n  tarn db drop ods --cascade --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cat, err := a.open(cmd.Context(), "")
 			if err != nil {
@@ -71,6 +72,22 @@ func (a *app) dbCommand() *cobra.Command {
 	return cmd
 }
 
+// databases lists the databases of a warehouse, which has to be there.
+func (a *app) databases(ctx context.Context, cat *tarn.Catalog) ([]string, error) {
+	names, err := cat.Databases(ctx)
+	if err != nil || len(names) > 0 {
+		return names, err
+	}
+	there, err := fileio.Exists(ctx, cat.FS(), cat.Warehouse())
+	if err != nil {
+		return nil, fmt.Errorf("warehouse %s: %w", cat.Warehouse(), err)
+	}
+	if !there {
+		return nil, hint(fmt.Errorf("there is no warehouse at %s: it %w", cat.Warehouse(), tarn.ErrNotExist), "tarn db create makes one with its first database; --warehouse or TARN_WAREHOUSE names another")
+	}
+	return nil, nil
+}
+
 func (a *app) printNames(what string, names []string) error {
 	if a.json || a.output == "json" || a.output == "jsonl" {
 		for _, n := range names {
@@ -95,33 +112,38 @@ func (a *app) tableCommand() *cobra.Command {
 }
 
 func (a *app) tableList() *cobra.Command {
-	return &cobra.Command{Use: "list [DATABASE]", Short: "List tables", Args: cobra.MaximumNArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: "list [DATABASE]", Short: "List tables", Args: cobra.MaximumNArgs(1), Example: "  tarn table list\n  tarn table list shop --json", RunE: func(cmd *cobra.Command, args []string) error {
 		cat, err := a.open(cmd.Context(), "")
 		if err != nil {
 			return err
 		}
 		dbs := args
 		if len(dbs) == 0 {
-			if dbs, err = cat.Databases(cmd.Context()); err != nil {
+			if dbs, err = a.databases(cmd.Context(), cat); err != nil {
 				return err
 			}
 		}
 		var names []string
+		var bad error // the others are listed all the same
 		for _, db := range dbs {
 			tables, err := cat.Tables(cmd.Context(), db)
-			if err != nil {
-				return err
-			}
+			bad = errors.Join(bad, err)
 			for _, t := range tables {
 				names = append(names, db+"."+t)
 			}
 		}
-		return a.printNames("table", names)
+		if err := a.printNames("table", names); err != nil {
+			return err
+		}
+		if bad != nil && (len(names) > 0 || len(dbs) > 1) {
+			bad = &codeError{exitSomeFailed, bad}
+		}
+		return bad
 	}}
 }
 
 func (a *app) tableShow() *cobra.Command {
-	return &cobra.Command{Use: "show TABLE", Short: "Columns, keys and options of a table", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: "show TABLE", Short: "Columns, keys and options of a table", Args: cobra.ExactArgs(1), Example: "  tarn table show shop.orders\n  tarn table show lake/shop.db/orders --json", RunE: func(cmd *cobra.Command, args []string) error {
 		t, err := a.table(cmd.Context(), args[0], nil)
 		if err != nil {
 			return err
@@ -172,7 +194,8 @@ func (a *app) tableCreate() *cobra.Command {
 	var pk, part, comment string
 	cmd := &cobra.Command{
 		Use: "create TABLE", Short: "Create a table", Args: cobra.ExactArgs(1),
-		Example: `  tarn table create shop.orders --column 'id BIGINT' --column 'status STRING' --primary-key id --option bucket=2`,
+		Example: `  tarn table create shop.orders --column 'id BIGINT' --column 'status STRING' --primary-key id --option bucket=2
+  tarn table create ods.log --column 'at TIMESTAMP(3)' --column 'line STRING' --column 'dt DATE' --partition-by dt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			def := tarn.TableDef{Comment: comment}
 			for _, c := range cols {
@@ -222,7 +245,8 @@ func (a *app) tableAlter() *cobra.Command {
 	var add, drop, rename, typ, set, reset []string
 	cmd := &cobra.Command{
 		Use: "alter TABLE", Short: "Change columns and options of a table, all or nothing", Args: cobra.ExactArgs(1),
-		Example: `  tarn table alter shop.orders --add 'note STRING' --rename amount=total --set snapshot.num-retained.max=50`,
+		Example: `  tarn table alter shop.orders --add 'note STRING' --rename amount=total --set snapshot.num-retained.max=50
+  tarn table alter shop.orders --type 'id BIGINT' --drop note --reset snapshot.num-retained.max`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			changes, err := alterChanges(add, drop, rename, typ, set, reset)
 			if err != nil {
@@ -299,7 +323,7 @@ func alterChanges(add, drop, rename, typ, set, reset []string) ([]tarn.SchemaCha
 }
 
 func (a *app) tableRename() *cobra.Command {
-	return &cobra.Command{Use: "rename TABLE NEW", Short: "Give a table another name", Args: cobra.ExactArgs(2), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: "rename TABLE NEW", Short: "Give a table another name", Args: cobra.ExactArgs(2), Example: "  tarn table rename shop.orders shop.orders_old\n  tarn table rename shop.orders archive.orders", RunE: func(cmd *cobra.Command, args []string) error {
 		cat, err := a.open(cmd.Context(), "")
 		if err != nil {
 			return err
@@ -336,7 +360,7 @@ func (a *app) tableTruncate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "truncate TABLE", Short: "Remove all rows of a table, in one commit", Args: cobra.ExactArgs(1),
 		Long:    "Removes all rows of a table, in one commit. Older snapshots have them until they expire.",
-		Example: "  tarn table truncate ods.events --yes",
+		Example: "  tarn table truncate ods.events --dry-run\n  tarn table truncate ods.events --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.table(cmd.Context(), args[0], nil)
 			if err != nil {
@@ -359,7 +383,7 @@ func (a *app) tableTruncate() *cobra.Command {
 
 // systemTable is a command that prints a system table.
 func (a *app) systemTable(name, short string) *cobra.Command {
-	return &cobra.Command{Use: name + " TABLE", Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: name + " TABLE", Short: short, Args: cobra.ExactArgs(1), Example: "  tarn table " + name + " shop.orders\n  tarn table " + name + " shop.orders --csv", RunE: func(cmd *cobra.Command, args []string) error {
 		return a.printSystem(cmd.Context(), args[0]+"$"+name)
 	}}
 }

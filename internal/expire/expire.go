@@ -47,6 +47,8 @@ type Options struct {
 	// it the files of level 0 are the changelog, and stay.
 	KeepChangelogs    bool
 	ProducesChangelog bool
+	// DryRun fills in the Result, and changes nothing.
+	DryRun bool
 }
 
 // Result tells what was done.
@@ -97,7 +99,7 @@ func Snapshots(ctx context.Context, t Table, o Options, now time.Time) (Result, 
 		return r, nil
 	}
 	r.Earliest = ids[0]
-	if o.ConsumerLife > 0 {
+	if o.ConsumerLife > 0 && !o.DryRun {
 		if err := t.Snapshots.ExpireConsumers(ctx, now.Add(-o.ConsumerLife)); err != nil {
 			return r, err
 		}
@@ -174,6 +176,14 @@ func (t *Table) end(ctx context.Context, o Options, ids []int64, now time.Time) 
 // execute hides and deletes. The order matters: a crash at any point leaves what the next call needs to
 // find the rest.
 func (t *Table) execute(ctx context.Context, o Options, p *plan, r *Result) error {
+	if o.DryRun {
+		r.Earliest, r.DataFiles = p.end, len(p.data)+len(p.external)
+		for i, s := range p.expiring {
+			r.MetaFiles += len(p.index[i]) + len(p.manifests[i]) + len(p.lists[i])
+			r.Expired = append(r.Expired, s.ID)
+		}
+		return nil
+	}
 	if err := t.Snapshots.HintEarliest(ctx, p.end); err != nil {
 		return fmt.Errorf("expire: hide snapshots before %d: %w", p.end, err)
 	}

@@ -25,7 +25,7 @@ type Metastore interface {
 	DatabaseOptions(ctx context.Context, db string) (map[string]string, error)
 	// DropDatabase removes a database, with its tables if cascade, else ErrNotEmpty if it has any.
 	DropDatabase(ctx context.Context, db string, cascade bool) error
-	// Tables lists the tables of a database by name.
+	// Tables lists the tables of a database by name. Where folders cannot be looked into, it gives the others beside the error.
 	Tables(ctx context.Context, db string) ([]string, error)
 	// TablePath is where a table is or would be.
 	TablePath(ctx context.Context, db, table string) (string, error)

@@ -21,6 +21,8 @@ type Conformer struct {
 	schema  *arrow.Schema
 	deflt   []types.Datum // by column, nil for none
 	kindCol int           // rowkind.field, -1 for none
+	// InsertOnly refuses -U and -D: there is no key to find their rows by.
+	InsertOnly bool
 
 	last *arrow.Schema // of the last batch
 	from []source      // for last
@@ -87,6 +89,11 @@ func (c *Conformer) conform(b batch.Batch) (batch.Batch, error) {
 			return b, err
 		}
 		b.Kinds = kinds
+	}
+	if c.InsertOnly {
+		if i := slices.IndexFunc(b.Kinds, types.RowKind.IsRetract); i >= 0 {
+			return b, fmt.Errorf("write: %s: row %d is of kind %s, a table without a primary key takes +I and +U only (the option ignore-delete leaves others out)", c.table, i, b.Kinds[i])
+		}
 	}
 	for i, f := range c.fields {
 		if !f.Type.NotNull || cols[i].NullN() == 0 {

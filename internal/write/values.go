@@ -14,7 +14,7 @@ import (
 // limited reports whether arrays of a type's layout can have values that the type does not.
 func limited(t types.Type) bool {
 	switch t.Kind {
-	case types.Char, types.Varchar, types.Time:
+	case types.Char, types.Varchar, types.Time, types.Decimal:
 		return true
 	case types.Binary, types.Varbinary:
 		return t.Length < types.MaxLength
@@ -29,7 +29,7 @@ func limited(t types.Type) bool {
 }
 
 // holds finds a value that an array of the type's layout has and the type does not: text that is too
-// long or no UTF-8, bytes that are too long, times beyond the day, NULL where a part must not be. The
+// long or no UTF-8, bytes that are too long, decimals of too many digits, times beyond the day, NULL where a part must not be. The
 // column itself may have NULLs.
 func holds(a arrow.Array, t types.Type) error {
 	if !limited(t) {
@@ -42,6 +42,12 @@ func holds(a arrow.Array, t types.Type) error {
 		for i := range x.Len() {
 			if x.ValueLen(i) > t.Length && x.IsValid(i) {
 				return fmt.Errorf("row %d: %d bytes are too long for %s", i, x.ValueLen(i), t)
+			}
+		}
+	case *array.Decimal128:
+		for i, v := range x.Values() {
+			if !v.FitsInPrecision(int32(t.Precision)) && x.IsValid(i) {
+				return fmt.Errorf("row %d: %s has more than %d digits, which %s does not hold", i, types.AppendDecimal(nil, v, t.Scale), t.Precision, t)
 			}
 		}
 	case *array.Time32:

@@ -29,6 +29,14 @@ var schemes = map[string]opener{
 	"memory": openMemory,
 }
 
+// ErrConfig is what every error of FS is: the name of a place or an option for it is wrong, nothing was read yet.
+var ErrConfig = errors.New("wrong place or option")
+
+type configError struct{ error }
+
+func (e configError) Unwrap() error        { return e.error }
+func (e configError) Is(target error) bool { return target == ErrConfig }
+
 // FS gives the file system of uri and the path, within it, that uri names, without a slash at its
 // end. opts are those of a catalog; what a file system does not know it ignores. No request is sent and
 // nothing needs to exist yet.
@@ -39,7 +47,7 @@ var schemes = map[string]opener{
 //	memory:/path                            memory of its own
 func FS(_ context.Context, uri string, opts map[string]string) (fs fileio.FS, root string, err error) {
 	if uri == "" {
-		return nil, "", errors.New("open: the path is empty")
+		return nil, "", configError{errors.New("open: the path is empty")}
 	}
 	scheme, rest, ok := strings.Cut(uri, ":")
 	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, "/\\") {
@@ -47,12 +55,12 @@ func FS(_ context.Context, uri string, opts map[string]string) (fs fileio.FS, ro
 	}
 	open := schemes[strings.ToLower(scheme)]
 	if open == nil {
-		return nil, "", fmt.Errorf("open %s: the scheme %q is not known; known are %s, and paths without one (a local path with a colon is written file:/path or ./path)",
-			uri, scheme, strings.Join(slices.Sorted(maps.Keys(schemes)), ", "))
+		return nil, "", configError{fmt.Errorf("open %s: the scheme %q is not known; known are %s, and paths without one (a local path with a colon is written file:/path or ./path)",
+			uri, scheme, strings.Join(slices.Sorted(maps.Keys(schemes)), ", "))}
 	}
 	fs, root, err = open(uri, rest, opts)
 	if err != nil {
-		return nil, "", fmt.Errorf("open %s: %w", uri, err)
+		return nil, "", configError{fmt.Errorf("open %s: %w", uri, err)}
 	}
 	return fs, root, nil
 }

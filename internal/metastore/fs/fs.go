@@ -157,6 +157,7 @@ func (m *Metastore) Tables(ctx context.Context, db string) ([]string, error) {
 		return nil, err
 	}
 	var out []string
+	var bad []error
 	for info, err := range m.fs.List(ctx, dir) {
 		if err != nil {
 			return nil, fmt.Errorf("list tables of %s: %w", db, err)
@@ -166,14 +167,16 @@ func (m *Metastore) Tables(ctx context.Context, db string) ([]string, error) {
 			continue
 		}
 		ok, err := m.isTable(ctx, info.Path)
-		if err != nil {
-			return nil, fmt.Errorf("list tables of %s: %w", db, err)
-		}
-		if ok {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, fmt.Errorf("list tables of %s: %w", db, ctx.Err())
+		case err != nil:
+			bad = append(bad, fmt.Errorf("table %s.%s: %w", db, name, err))
+		case ok:
 			out = append(out, name)
 		}
 	}
-	return out, nil
+	return out, errors.Join(bad...)
 }
 
 // isTable looks for a schema file.
