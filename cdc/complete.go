@@ -17,11 +17,28 @@ var (
 )
 
 // Complete sets defaults and checks what YAML cannot. Mistakes are *ConfigError.
-func (c *Config) Complete() error {
-	for _, check := range []func() error{c.completeSource, c.completeSink, c.completeRest} {
+func (c *Config) Complete() error { return c.complete(true) }
+
+// complete is Complete; without source the job has one of its own.
+func (c *Config) complete(source bool) error {
+	checks := []func() error{c.completeName, c.completeSource, c.completeSink, c.completeRest}
+	if !source {
+		checks = slices.Delete(checks, 1, 2)
+	}
+	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (c *Config) completeName() error {
+	switch {
+	case c.Name == "":
+		return member("name", "name is missing: the job's name, under which it goes on after a restart")
+	case !jobName.MatchString(c.Name):
+		return member("name", "name %q: want letters, digits, - and _, at most 100", c.Name)
 	}
 	return nil
 }
@@ -30,10 +47,6 @@ func (c *Config) completeSource() error {
 	s := &c.Source
 	_, zone := timeZone(s.TimeZone)
 	switch {
-	case c.Name == "":
-		return member("name", "name is missing: the job's name, under which it goes on after a restart")
-	case !jobName.MatchString(c.Name):
-		return member("name", "name %q: want letters, digits, - and _, at most 100", c.Name)
 	case s.Type == "":
 		return member("source.type", "source.type is missing; there are %s", strings.Join(sourceNames(), ", "))
 	case slices.Contains(later, s.Type):

@@ -80,10 +80,14 @@ type runner struct {
 	undecided map[string]tarn.TableState
 }
 
-// Run runs a job until its source ends, Stop is closed or the context ends. It goes on from the job's
+// Run runs a job, with defaults where it says nothing, until its source ends, Stop is closed or the context ends. It goes on from the job's
 // newest checkpoint. Tables that fail are in the Summary; the error is about the job as a whole.
 func Run(ctx context.Context, cfg *Config, o RunOptions) (sum *Summary, err error) {
-	r := &runner{cfg: cfg, o: o, back: map[string]tarn.TableState{}, undecided: map[string]tarn.TableState{}, at: -1}
+	c := *cfg
+	if err := c.complete(o.Source == nil); err != nil {
+		return &Summary{}, fmt.Errorf("job %s: %w", cfg.Name, err)
+	}
+	r := &runner{cfg: &c, o: o, back: map[string]tarn.TableState{}, undecided: map[string]tarn.TableState{}, at: -1}
 	if r.o.Clock == nil {
 		r.o.Clock = time.Now //nolint:forbidigo // the default
 	}

@@ -18,6 +18,9 @@ import (
 // flushValues is how many values of a table are collected at most before they are written: tables may be wide.
 const flushValues = 1 << 20
 
+// maxPlans is how many shapes of a table are remembered.
+const maxPlans = 1000
+
 // target is a table of the lake that changes go to.
 type target struct {
 	w      *Writer
@@ -52,7 +55,7 @@ type shapePlan struct {
 
 // moved tells whether the row after an update has another primary key than the row before it.
 func (p *shapePlan) moved(before, after *decode.Row) bool {
-	return slices.ContainsFunc(p.key, func(i int) bool { return !bytes.Equal(before.Values[i], after.Values[i]) })
+	return len(before.Values) != len(after.Values) || slices.ContainsFunc(p.key, func(i int) bool { return !bytes.Equal(before.Values[i], after.Values[i]) })
 }
 
 // setAside ends the table's part. What was not prepared is dropped.
@@ -80,9 +83,15 @@ func (t *target) close() error {
 }
 
 func (t *target) apply(ctx context.Context, ev *decode.Event) error {
+	if ev.Shape == nil {
+		return t.badRow(ev, errors.New("the event has rows and no shape"))
+	}
 	plan := t.plans[ev.Shape]
 	if plan == nil {
 		var err error
+		if len(t.plans) >= maxPlans { // of a source that makes each anew
+			clear(t.plans)
+		}
 		if plan, err = t.adopt(ctx, ev); err != nil {
 			if misfit := (*misfitError)(nil); errors.As(err, &misfit) {
 				return t.badRow(ev, err)
@@ -92,6 +101,12 @@ func (t *target) apply(ctx context.Context, ev *decode.Event) error {
 	}
 	for i := range ev.Rows {
 		r := &ev.Rows[i]
+		if err := ev.Shape.Check(r); err != nil {
+			if err := t.badRow(ev, fmt.Errorf("%s: %w", t.name, err)); err != nil {
+				return err
+			}
+			continue
+		}
 		counts := r.Kind != types.UpdateBefore
 		if t.keyed && !counts {
 			// It says nothing that the row after does not, unless that has another key.

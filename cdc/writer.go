@@ -204,8 +204,11 @@ func (w *Writer) bad(ev *decode.Event) error {
 		name = t.name
 	}
 	err := ev.Err
+	if err == nil {
+		err = located(ev, errors.New("a message that is bad, as its source says"))
+	}
 	if w.o.BadRow != nil {
-		err = w.o.BadRow(name, ev.Raw, ev.Err)
+		err = w.o.BadRow(name, ev.Raw, err)
 	}
 	if err != nil {
 		if name == "" {

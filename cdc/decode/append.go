@@ -18,7 +18,8 @@ import (
 // digits behind the precision or scale of t (the fraction of a second is cut, decimals are rounded half up, as
 // the format's own tools do). nil is NULL. If there is an error, an *Error of WrongValue, nothing was put in.
 //
-// Dates and times of MySQL that are none (0000-00-00) become NULL.
+// Dates and times of MySQL that are none (0000-00-00) become NULL. Values that are not of a decoder are looked at by
+// Shape.Check first.
 func AppendTo(b array.Builder, t types.Type, raw []byte, from *Column) error {
 	if raw == nil {
 		b.AppendNull()

@@ -84,14 +84,15 @@ type Position interface {
 	MarshalBinary() ([]byte, error)
 }
 
-// Row is a changed row. Values has one for each column of the shape: JSON text or, by the column's
-// Encoding, plain text; nil is NULL. They are parts of the message: neither may be changed.
+// Row is a changed row. Values has one for each column of the shape: JSON text, as json.Marshal makes it, or, by the
+// column's Encoding, plain text; nil is NULL. They are parts of the message: neither may be changed. The row before an
+// update (types.UpdateBefore) stands right before the one after it.
 type Row struct {
 	Kind   types.RowKind
 	Values [][]byte
 }
 
-// Shape is the columns of events. It is immutable.
+// Shape is the columns of events. It is immutable. One made by hand has Table and Columns.
 type Shape struct {
 	Table   TableID
 	Columns []Column

@@ -78,6 +78,27 @@ func used(list *[]*Shape, i int) *Shape {
 	return s
 }
 
+// Check looks whether a row has a value for each column, and whether these are written as the columns say. Rows of
+// decoders do: for the others it costs reading them once.
+func (s *Shape) Check(r *Row) error {
+	if len(r.Values) != len(s.Columns) {
+		return &Error{Reason: WrongShape, Offset: -1, What: strconv.Itoa(len(r.Values)) + " values for " + strconv.Itoa(len(s.Columns)) + " columns"}
+	}
+	if s.raw != nil {
+		return nil
+	}
+	for i, v := range r.Values {
+		if v == nil || s.Columns[i].Encoding == Text {
+			continue
+		}
+		sc := scanner{data: v}
+		if got, ok := sc.value(); !ok || len(got) != len(v) {
+			return &Error{Reason: WrongValue, Offset: -1, What: "column " + s.Columns[i].Name + ": " + strconv.Quote(string(v[:min(len(v), 60)])) + " is no JSON", Do: "json.Marshal makes it, or the column's Encoding is Text"}
+		}
+	}
+	return nil
+}
+
 // matches tells whether a row has the columns of the shape, in their order.
 func (s *Shape) matches(row []member) bool {
 	if len(row) != len(s.raw) {
