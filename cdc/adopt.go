@@ -111,7 +111,7 @@ func (t *target) keys(ev *decode.Event, fields []types.Field) (primary, partitio
 		generalKey, generalPartition = f(ev.Table)
 	}
 	if f := t.w.o.PrimaryKey; f != nil {
-		primary = f(ev.Table, t.name)
+		primary = t.cased(f(ev.Table, t.name))
 	}
 	told := ev.Shape.PrimaryKey()
 	if i := lacks(primary); i >= 0 && generalKey && len(told) > 0 {
@@ -125,7 +125,7 @@ func (t *target) keys(ev *decode.Event, fields []types.Field) (primary, partitio
 		return nil, nil, t.noKey(primary[i])
 	}
 	if f := t.w.o.PartitionBy; f != nil {
-		partition = f(ev.Table, t.name)
+		partition = t.cased(f(ev.Table, t.name))
 	}
 	if i := lacks(partition); i >= 0 && generalPartition {
 		t.warn(fmt.Errorf("partition-by %s is of all tables, and this one has no column %s: it has no partitions", strings.Join(partition, ", "), partition[i]))
@@ -142,6 +142,18 @@ func (t *target) keys(ev *decode.Event, fields []types.Field) (primary, partitio
 		}
 	}
 	return primary, partition, nil
+}
+
+// cased gives names that the job says as the lake has them.
+func (t *target) cased(names []string) []string {
+	if !t.w.o.LowerCase {
+		return names
+	}
+	out := slices.Clone(names)
+	for i := range out {
+		out[i] = strings.ToLower(out[i])
+	}
+	return out
 }
 
 // checkKeys compares a table that is there with the keys that the job names. What the source says does not count: a

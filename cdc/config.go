@@ -37,6 +37,8 @@ type SinkConfig struct {
 	PartitionBy Columns           `yaml:"partition-by"`
 	Computed    map[string]string `yaml:"computed"`
 	Options     map[string]string `yaml:"options"`
+	// CaseSensitive is true unless it is set: with false all names are written in lower case.
+	CaseSensitive *bool `yaml:"case-sensitive"`
 	// Catalog holds the options of the warehouse's file system (s3.endpoint, …).
 	Catalog map[string]string `yaml:"catalog"`
 }

@@ -127,3 +127,32 @@ func TestTruncateIsTold(t *testing.T) {
 		t.Errorf("log: %s", log)
 	}
 }
+
+// Names that differ in case only are one name, if the job says so.
+func TestLowerCase(t *testing.T) {
+	wh := t.TempDir()
+	sum, _ := logged(t, config(t, "name: c\nsource: {type: files, path: \"-\", format: canal-json}\nsink: {warehouse: %q, case-sensitive: false, table: \"L.{table}\", partition-by: [DT], computed: {Dt: \"date_format(createtime, 'yyyyMM')\"}}\n", wh),
+		`{"database":"a","table":"Orders","type":"INSERT","pkNames":["ID"],"data":[{"ID":"1","CreateTime":"2024-01-02 00:00:00"}],"mysqlType":{"ID":"int","CreateTime":"datetime"}}`,
+		`{"database":"b","table":"ORDERS","type":"INSERT","pkNames":["Id"],"data":[{"Id":"2","CREATETIME":"2024-02-02 00:00:00"}],"mysqlType":{"Id":"int","CREATETIME":"datetime"}}`,
+		`{"database":"b","table":"odd","type":"INSERT","pkNames":["Id"],"data":[{"Id":"2","ID":"3"}],"mysqlType":{"Id":"int","ID":"int"}}`)
+	if e := sum.FailedTables["l.odd"]; len(sum.FailedTables) != 1 || e == nil || !strings.Contains(e.Error(), `"id" comes twice`) {
+		t.Errorf("failed: %v", sum.FailedTables)
+	}
+	want(t, wh, "l.orders", `{"id":1,"createtime":"2024-01-02T00:00:00.000000000","dt":"202401"}`, `{"id":2,"createtime":"2024-02-02T00:00:00.000000000","dt":"202402"}`)
+}
+
+// The key of a table has the order that the source declares, not that of the columns.
+func TestOrderOfKeys(t *testing.T) {
+	wh := t.TempDir()
+	logged(t, config(t, "name: o\nsource: {type: files, path: \"-\", format: canal-json}\nsink: {warehouse: %q}\n", wh),
+		`{"database":"s","table":"a","type":"INSERT","pkNames":["c","a"],"data":[{"a":"1","b":"2","c":"3"}],"mysqlType":{"a":"int","b":"int","c":"int"}}`)
+	if d := cmp.Diff([]string{"c", "a"}, table(t, wh, "s.a").PrimaryKeys()); d != "" {
+		t.Errorf("canal: %s", d)
+	}
+	wh = t.TempDir()
+	logged(t, config(t, "name: o\nsource: {type: files, path: \"-\", format: debezium-json}\nsink: {warehouse: %q}\n", wh),
+		`{"c":3,"a":1}`+"\t"+`{"op":"c","after":{"a":1,"b":2,"c":3},"source":{"db":"s","table":"a"}}`)
+	if d := cmp.Diff([]string{"c", "a"}, table(t, wh, "s.a").PrimaryKeys()); d != "" {
+		t.Errorf("debezium: %s", d)
+	}
+}

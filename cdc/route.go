@@ -90,7 +90,8 @@ func (c *Config) writerOptions(user string) (WriterOptions, error) {
 			many := strings.Contains(r.pattern, "{table}")
 			return many && c.Sink.PrimaryKey.general(id.Name), many && c.Sink.PartitionBy.general(id.Name)
 		},
-		Types: map[string]types.Type{},
+		Types:     map[string]types.Type{},
+		LowerCase: c.Sink.CaseSensitive != nil && !*c.Sink.CaseSensitive,
 	}
 	for from, to := range c.Types {
 		t, err := types.Parse(strings.ToUpper(to))

@@ -51,6 +51,8 @@ type WriterOptions struct {
 	// Types replaces the types of columns by the name of their type in the source in lower case: "tinyint(1)",
 	// "varchar" of any length, "*" for all others.
 	Types map[string]types.Type
+	// LowerCase writes the names of tables and columns in lower case: the source does not tell them apart by case.
+	LowerCase bool
 	// BadRow is asked what to do with a row or message that cannot be applied: nil as its answer drops
 	// the row, an error sets the table aside. Nil: every bad row sets its table aside.
 	BadRow func(table string, raw []byte, err error) error
@@ -67,6 +69,7 @@ type Writer struct {
 	o        WriterOptions
 	computed []computed
 	routes   map[decode.TableID]string // "" is left out
+	lower    map[*decode.Shape]*decode.Shape
 	targets  map[string]*target
 	order    []string
 	skipping []*target // those that pass over what they have
@@ -75,7 +78,7 @@ type Writer struct {
 
 // NewWriter makes a Writer.
 func NewWriter(cat *tarn.Catalog, o WriterOptions) (*Writer, error) {
-	w := &Writer{cat: cat, o: o, routes: map[decode.TableID]string{}, targets: map[string]*target{}}
+	w := &Writer{cat: cat, o: o, routes: map[decode.TableID]string{}, lower: map[*decode.Shape]*decode.Shape{}, targets: map[string]*target{}}
 	if w.o.Clock == nil {
 		w.o.Clock = time.Now //nolint:forbidigo // the default
 	}
@@ -93,7 +96,14 @@ func NewWriter(cat *tarn.Catalog, o WriterOptions) (*Writer, error) {
 		return nil, fmt.Errorf("cdc: schema changes %q: there are evolve, ignore, fail", w.o.SchemaChanges)
 	}
 	var err error
-	if w.computed, err = parseAllComputed(o.Computed); err != nil {
+	exprs := o.Computed
+	if o.LowerCase {
+		exprs = map[string]string{}
+		for name, expr := range o.Computed {
+			exprs[strings.ToLower(name)] = expr
+		}
+	}
+	if w.computed, err = parseAllComputed(exprs); err != nil {
 		return nil, err
 	}
 	w.o.Types = map[string]types.Type{}
@@ -113,6 +123,9 @@ func (w *Writer) target(id decode.TableID) (*target, error) {
 		var use bool
 		if name, use = w.o.Route(id); !use {
 			name = ""
+		}
+		if w.o.LowerCase {
+			name = strings.ToLower(name)
 		}
 		w.routes[id] = name
 		if name != "" && w.o.check != nil {
@@ -165,6 +178,9 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 		}
 		return nil
 	}
+	if w.o.LowerCase && ev.Shape != nil {
+		ev = w.lowered(ev)
+	}
 	err = t.apply(ctx, ev)
 	switch {
 	case err == nil:
@@ -176,6 +192,21 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 	}
 	t.setAside(err)
 	return nil
+}
+
+// lowered is an event with its names in lower case.
+func (w *Writer) lowered(ev *decode.Event) *decode.Event {
+	low := w.lower[ev.Shape]
+	if low == nil {
+		if len(w.lower) >= maxPlans {
+			clear(w.lower)
+		}
+		low = ev.Shape.LowerCase()
+		w.lower[ev.Shape] = low
+	}
+	out := *ev
+	out.Shape = low
+	return &out
 }
 
 // ofStorage tells errors that no table is to blame for: the disk is full or broken, the storage is out of reach.

@@ -325,6 +325,7 @@ func (c *Canal) shape(row []member) (*Shape, *Error) {
 	if inOrder {
 		s.at = nil
 	}
+	s.keys = keys
 	for i := range s.Columns {
 		s.Columns[i].PrimaryKey = slices.Contains(keys, s.Columns[i].Name)
 		s.Columns[i].Zone = c.opts.Zone

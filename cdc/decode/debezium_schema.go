@@ -197,6 +197,7 @@ func (d *Debezium) shape(row []member) (*Shape, *Error) {
 		s.keyRaw = append(s.keyRaw, string(d.key[i].name))
 	}
 	keys := d.keyNames()
+	s.keys = keys
 	for i := range row {
 		name := text(row[i].name)
 		c := Column{Name: name, Zone: d.opts.Zone}

@@ -104,17 +104,40 @@ type Shape struct {
 	types   string   // Canal: mysqlType as written
 	keyRaw  []string // names of the message's key, with their quotes
 	pkNames string   // as written
+	keys    []string // names of the key, in its order
 }
 
-// PrimaryKey gives the names of the key columns in order of the columns; empty if not told.
+// PrimaryKey gives the names of the key columns, in the order of the key if the message tells it, else of the columns;
+// empty if not told.
 func (s *Shape) PrimaryKey() []string {
 	var out []string
+	for _, k := range s.keys {
+		if slices.ContainsFunc(s.Columns, func(c Column) bool { return c.PrimaryKey && c.Name == k }) && !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	if out != nil {
+		return out
+	}
 	for i := range s.Columns {
 		if s.Columns[i].PrimaryKey {
 			out = append(out, s.Columns[i].Name)
 		}
 	}
 	return out
+}
+
+// LowerCase gives the shape with all names of columns in lower case.
+func (s *Shape) LowerCase() *Shape {
+	low := *s
+	low.Columns, low.keys = slices.Clone(s.Columns), slices.Clone(s.keys)
+	for i := range low.Columns {
+		low.Columns[i].Name = strings.ToLower(low.Columns[i].Name)
+	}
+	for i := range low.keys {
+		low.keys[i] = strings.ToLower(low.keys[i])
+	}
+	return &low
 }
 
 // Column is a column of a message.

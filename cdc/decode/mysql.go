@@ -11,6 +11,7 @@ import (
 // "enum('a','b')". The mapping is that of the format's own tools (their MySqlTypeUtils). A type that is
 // not known is not told: the column is read as text.
 func mysqlColumn(sql string, opts Options) Column {
+	sql = bareType(sql)
 	name, args, unsigned := splitType(sql)
 	c := Column{SourceType: strings.ToLower(sql)}
 	arg := func(i int) (int, bool) {
@@ -91,6 +92,28 @@ func mysqlColumn(sql string, opts Options) Column {
 		c.Encoding, c.Type = Geometry, types.StringType
 	}
 	return c
+}
+
+// attributes are words behind a type that begin what is no part of it.
+var attributes = map[string]bool{
+	"CHARACTER": true, "CHARSET": true, "COLLATE": true, "COMMENT": true, "NOT": true, "NULL": true, "DEFAULT": true, "AUTO_INCREMENT": true,
+	"GENERATED": true, "ON": true, "BINARY": true, "ASCII": true, "UNICODE": true, "PRIMARY": true, "UNIQUE": true, "KEY": true,
+}
+
+// bareType cuts off what follows a type: character set, default, comment.
+func bareType(sql string) string {
+	end := strings.LastIndexByte(sql, ')') + 1
+	words := strings.Fields(sql[end:])
+	if end == 0 && len(words) > 1 && strings.EqualFold(words[0], "NATIONAL") {
+		words = words[1:]
+	}
+	for i, w := range words {
+		if attributes[strings.ToUpper(w)] && (i > 0 || end > 0) {
+			words = words[:i]
+			break
+		}
+	}
+	return strings.TrimSpace(sql[:end] + " " + strings.Join(words, " "))
 }
 
 func pick(cond bool, a, b types.Type) types.Type {

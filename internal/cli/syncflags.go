@@ -16,6 +16,7 @@ import (
 type jobFlags struct {
 	cmd                                        *cobra.Command
 	cfg                                        cdc.Config
+	caseSensitive                              bool
 	prefix, suffix                             string
 	primaryKey, partitionBy, computed, options []string
 	types                                      []string
@@ -37,6 +38,7 @@ func newJobFlags(cmd *cobra.Command) *jobFlags {
 	f.IntVar(&c.Source.Events, "events", 0, "demo: how many changes")
 	f.Uint64Var(&c.Source.Seed, "seed", 0, "demo: which shop")
 	f.StringVar(&c.Sink.Table, "table", "", "where a source table goes: ods.{table}, with {database}, {schema}")
+	f.BoolVar(&o.caseSensitive, "case-sensitive", true, "false: names of tables and columns are written in lower case")
 	f.StringVar(&o.prefix, "prefix", "", "put before {table}")
 	f.StringVar(&o.suffix, "suffix", "", "put behind {table}")
 	f.StringArrayVar(&o.primaryKey, "primary-key", nil, "columns, with commas between, for all tables or as TABLE=COLUMNS")
@@ -88,8 +90,9 @@ func (a *app) changeJob(o *jobFlags, c *cdc.Config) error {
 	set := map[string]func(){
 		"name": func() { c.Name = f.Name }, "source": func() { c.Source.Type = f.Source.Type }, "path": func() { c.Source.Path = f.Source.Path },
 		"format": func() { c.Source.Format = f.Source.Format }, "follow": func() { c.Source.Follow = f.Source.Follow },
-		"time-zone": func() { c.Source.TimeZone = f.Source.TimeZone },
-		"tables":    func() { c.Source.Tables = f.Source.Tables }, "exclude": func() { c.Source.Exclude = f.Source.Exclude },
+		"case-sensitive": func() { c.Sink.CaseSensitive = &o.caseSensitive },
+		"time-zone":      func() { c.Source.TimeZone = f.Source.TimeZone },
+		"tables":         func() { c.Source.Tables = f.Source.Tables }, "exclude": func() { c.Source.Exclude = f.Source.Exclude },
 		"events": func() { c.Source.Events = f.Source.Events }, "seed": func() { c.Source.Seed = f.Source.Seed },
 		"table": func() { c.Sink.Table = f.Sink.Table }, "schema-changes": func() { c.SchemaChanges = f.SchemaChanges },
 		"checkpoint-rows": func() { c.Checkpoint.Rows = f.Checkpoint.Rows },
