@@ -144,7 +144,7 @@ func (t *Table) commit(ctx context.Context, id CommitID, fresh bool, w *commit.O
 			e.Rows += p.Rows()
 			e.Files += p.Files()
 		}
-		f(e)
+		t.env.tell("Committed", func() { f(e) })
 	}
 	return res, nil
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/tarnlake/tarn/internal/appendtbl"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/rescue"
 )
 
 // Events are called when something happened: progress bars, metrics and logs hang here. Members may
 // be nil. They are called by the goroutine that did the work, must not block and must be safe for
-// concurrent use.
+// concurrent use. What a handler panics with is logged.
 type Events struct {
 	// Committed: a commit made one or two snapshots.
 	Committed func(CommitEvent)
@@ -58,6 +59,13 @@ type ExpireEvent struct {
 	Err       error // why it ended early, nil
 }
 
+// tell calls a handler of events. One that panics is the user's fault, and does no harm to the work that it is told of.
+func (e *env) tell(event string, f func()) {
+	if err := rescue.Do("handler of the event "+event, func() error { f(); return nil }); err != nil {
+		e.log.Error(err.Error())
+	}
+}
+
 // plainEvents tells of compactions of append tables; nil: nobody asks.
 func (t *Table) plainEvents() func(appendtbl.Compaction) {
 	f := t.env.events.Compacted
@@ -66,7 +74,9 @@ func (t *Table) plainEvents() func(appendtbl.Compaction) {
 	}
 	return func(c appendtbl.Compaction) {
 		if c.Err == nil {
-			f(compactEvent(CompactEvent{Table: t.id.String(), Bucket: c.Location.Bucket}, c.Before, c.After))
+			t.env.tell("Compacted", func() {
+				f(compactEvent(CompactEvent{Table: t.id.String(), Bucket: c.Location.Bucket}, c.Before, c.After))
+			})
 		}
 	}
 }

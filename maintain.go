@@ -15,6 +15,7 @@ import (
 	"github.com/tarnlake/tarn/internal/expire"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/rescue"
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
 
@@ -94,12 +95,17 @@ func (t *Table) ExpireSnapshots(ctx context.Context, o ExpireOptions) (ExpireEve
 
 // expireQuietly is expiry beside writers: it never fails them.
 func (t *Table) expireQuietly(ctx context.Context) {
-	e, err := t.ExpireSnapshots(ctx, ExpireOptions{})
+	var e ExpireEvent
+	err := rescue.Do("expire snapshots", func() (err error) {
+		e, err = t.ExpireSnapshots(ctx, ExpireOptions{})
+		return err
+	})
 	if err != nil && ctx.Err() == nil {
 		t.env.log.Warn("snapshots did not expire", "table", t.id.String(), "err", err)
 	}
 	if f := t.env.events.Expired; f != nil && (e.Snapshots > 0 || err != nil) {
-		f(e)
+		e.Table, e.Err = t.id.String(), err
+		t.env.tell("Expired", func() { f(e) })
 	}
 }
 

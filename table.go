@@ -184,7 +184,9 @@ func (t *Table) treeEvents() lsm.Events {
 	if f := e.Compacted; f != nil {
 		ev.Compaction = func(c lsm.Compaction) {
 			if c.Err == nil {
-				f(compactEvent(CompactEvent{Table: t.id.String(), Bucket: c.Location.Bucket, OutLevel: c.Level, UpgradedWithoutRewrite: c.Upgraded}, c.Before, c.After))
+				t.env.tell("Compacted", func() {
+					f(compactEvent(CompactEvent{Table: t.id.String(), Bucket: c.Location.Bucket, OutLevel: c.Level, UpgradedWithoutRewrite: c.Upgraded}, c.Before, c.After))
+				})
 			}
 		}
 	}
@@ -192,9 +194,9 @@ func (t *Table) treeEvents() lsm.Events {
 		x := PauseEvent{Table: t.id.String(), Bucket: s.Location.Bucket, Reason: s.Reason}
 		switch {
 		case !s.Done && e.Paused != nil:
-			e.Paused(x)
+			t.env.tell("Paused", func() { e.Paused(x) })
 		case s.Done && e.Resumed != nil:
-			e.Resumed(x)
+			t.env.tell("Resumed", func() { e.Resumed(x) })
 		}
 	}
 	return ev

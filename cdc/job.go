@@ -18,6 +18,7 @@ import (
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/decode"
 	"github.com/tarnlake/tarn/cdc/source"
+	"github.com/tarnlake/tarn/internal/rescue"
 )
 
 // RunOptions of Run. The zero value has the defaults.
@@ -387,10 +388,14 @@ func (r *runner) commit(ctx context.Context, number int64, parts []TablePrepared
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			p := &parts[i]
-			if _, errs[i] = r.w.Commit(ctx, number, p); errs[i] == nil {
-				// Snapshots that tell whether this was committed do not expire before the next time.
-				pins[i] = p.t.t.PutConsumer(ctx, r.job.User(), p.Prepared.Base()+1)
-			}
+			errs[i] = rescue.Do("commit table "+p.Table, func() error {
+				_, err := r.w.Commit(ctx, number, p)
+				if err == nil {
+					// Snapshots that tell whether this was committed do not expire before the next time.
+					pins[i] = p.t.t.PutConsumer(ctx, r.job.User(), p.Prepared.Base()+1)
+				}
+				return err
+			})
 		})
 	}
 	wg.Wait()

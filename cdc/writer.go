@@ -19,6 +19,7 @@ import (
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/decode"
+	"github.com/tarnlake/tarn/internal/rescue"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -281,7 +282,10 @@ func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
 			wg.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				out[i].Prepared, errs[i] = t.prepare(ctx)
+				errs[i] = rescue.Do("prepare table "+name, func() (err error) {
+					out[i].Prepared, err = t.prepare(ctx)
+					return err
+				})
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/rescue"
 )
 
 // Task is a compaction to be done: groups of files to be joined. It is safe for concurrent use; it
@@ -42,7 +43,11 @@ func (k *Task) Run(ctx context.Context) {
 	}
 	defer close(k.done)
 	for _, g := range k.groups {
-		after, err := k.join(ctx, g)
+		var after []*manifest.DataFile
+		err := rescue.Do("join files", func() (err error) {
+			after, err = k.join(ctx, g)
+			return err
+		})
 		if err != nil {
 			err = fmt.Errorf("appendtbl: compact bucket %d: %w", k.loc.Bucket, err)
 			k.err = errors.Join(err, k.discard())

@@ -15,6 +15,7 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/rescue"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -29,7 +30,6 @@ func (c *checker) dataFiles(ctx context.Context, live []manifest.Entry, path str
 		fs   fileio.FS
 		path string
 		what string
-		err  error
 	}
 	var todo []*job
 	for i := range live {
@@ -50,8 +50,10 @@ func (c *checker) dataFiles(ctx context.Context, live []manifest.Entry, path str
 	g.SetLimit(parallel)
 	for _, j := range todo {
 		g.Go(func() error {
-			j.what, j.err = c.dataFile(gctx, j.e, j.fs, j.path)
-			return j.err
+			return rescue.Do("look at "+j.path, func() (err error) {
+				j.what, err = c.dataFile(gctx, j.e, j.fs, j.path)
+				return err
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/rescue"
 )
 
 // Task is a compaction to be done. It is safe for concurrent use; it runs once, whoever calls Run
@@ -37,7 +38,10 @@ func (t *Task) Run(ctx context.Context) {
 		return
 	}
 	defer close(t.done)
-	t.result, t.err = t.run(ctx, t)
+	t.err = rescue.Do(fmt.Sprintf("lsm: compact bucket %d", t.loc.Bucket), func() (err error) {
+		t.result, err = t.run(ctx, t)
+		return err
+	})
 }
 
 // Location is the bucket that is compacted.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/paths"
+	"github.com/tarnlake/tarn/internal/rescue"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -197,9 +198,11 @@ func (s *Store) ReadAll(ctx context.Context, metas []Meta, f *Filter) ([]Entry, 
 			}
 			continue
 		}
-		g.Go(func() (err error) {
-			parts[i], err = s.Read(gctx, m, f)
-			return err
+		g.Go(func() error {
+			return rescue.Do("manifest: read "+s.Path(m.Name), func() (err error) {
+				parts[i], err = s.Read(gctx, m, f)
+				return err
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -2,12 +2,14 @@ package read
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"sync"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/plan"
+	"github.com/tarnlake/tarn/internal/rescue"
 )
 
 // Batches reads splits, several at a time if wanted, and gives their batches. Leaving the loop ends
@@ -36,17 +38,19 @@ func (r *Reader) Batches(ctx context.Context, splits []plan.Split, req Request) 
 
 // each reads one split to its end; more is false if the consumer has had enough.
 func (r *Reader) each(ctx context.Context, s *plan.Split, req Request, yield func(batch.Batch, error) bool) (n int64, more bool, err error) {
-	in, err := r.Split(ctx, s, req)
-	if err != nil {
+	what := fmt.Sprintf("read bucket %d", s.Bucket)
+	var in batch.Reader
+	if err := rescue.Do(what, func() (err error) { in, err = r.Split(ctx, s, req); return err }); err != nil {
 		return 0, false, err
 	}
 	defer func() {
-		if e := in.Close(); err == nil {
+		if e := rescue.Do(what, in.Close); err == nil {
 			err = e
 		}
 	}()
 	for {
-		b, err := in.Next(ctx)
+		var b batch.Batch
+		err := rescue.Do(what, func() (err error) { b, err = in.Next(ctx); return err })
 		if err == io.EOF {
 			return n, true, nil
 		}

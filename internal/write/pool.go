@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/rescue"
 )
 
 // pool runs tasks, some at the same time. Its goroutines end when there is nothing to do.
@@ -42,7 +43,8 @@ func (p *pool) run() {
 		t := p.queue[0]
 		p.queue = p.queue[1:]
 		p.mu.Unlock()
-		t.Run(p.ctx)
+		// A Task tells its own errors, and guards itself; whatever gets past that does not end the process.
+		_ = rescue.Do("write: compaction", func() error { t.Run(p.ctx); return nil })
 	}
 }
 

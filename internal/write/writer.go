@@ -9,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/rescue"
 )
 
 // Bucket writes one bucket. It is used by one goroutine.
@@ -181,18 +181,32 @@ func (w *Writer) Write(ctx context.Context, b batch.Batch) error {
 }
 
 // each lets every worker do something, in parallel, and waits.
-func (w *Writer) each(do func(ctx context.Context, k *worker) error) error {
+func (w *Writer) each(ctx context.Context, do func(ctx context.Context, k *worker) error) error {
 	if w.closed {
 		return errors.New("write: writer is closed")
 	}
+	givenUp := func() error {
+		err := fmt.Errorf("write: %w", context.Cause(ctx))
+		w.fail(err) // workers may be in the midst of it
+		return err
+	}
 	replies := make(chan error, len(w.workers))
 	for _, k := range w.workers {
-		k.in <- message{do: do, reply: replies}
+		select {
+		case k.in <- message{do: do, reply: replies}:
+		case <-ctx.Done():
+			return givenUp()
+		}
 	}
 	var errs []error
 	for range w.workers {
-		if err := <-replies; err != nil {
-			errs = append(errs, err)
+		select {
+		case err := <-replies:
+			if err != nil {
+				errs = append(errs, err)
+			}
+		case <-ctx.Done():
+			return givenUp()
 		}
 	}
 	if err := w.err(); err != nil {
@@ -207,7 +221,7 @@ func (w *Writer) each(do func(ctx context.Context, k *worker) error) error {
 
 // Compact begins compactions of all buckets that are open, of all their files if full.
 func (w *Writer) Compact(ctx context.Context, full bool) error {
-	return w.each(func(_ context.Context, k *worker) error {
+	return w.each(ctx, func(_ context.Context, k *worker) error {
 		for _, o := range k.order {
 			if err := o.b.Compact(ctx, full); err != nil {
 				return err
@@ -222,7 +236,7 @@ func (w *Writer) Touch(ctx context.Context, locs ...datafile.Location) error {
 	for _, loc := range locs {
 		w.workerOf(loc)
 	}
-	return w.each(func(_ context.Context, k *worker) error {
+	return w.each(ctx, func(_ context.Context, k *worker) error {
 		for _, loc := range locs {
 			if w.workers[w.owner[locKey(loc)]] != k {
 				continue
@@ -240,7 +254,7 @@ func (w *Writer) Touch(ctx context.Context, locs ...datafile.Location) error {
 func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, error) {
 	var mu sync.Mutex
 	var out []manifest.Delta
-	err := w.each(func(_ context.Context, k *worker) error {
+	err := w.each(ctx, func(_ context.Context, k *worker) error {
 		for _, o := range k.order {
 			d, err := o.b.Prepare(ctx, wait)
 			if err != nil {
@@ -293,7 +307,7 @@ func (w *Writer) Committed() error {
 		return nil
 	}
 	const idle = 10 // prepares
-	return w.each(func(_ context.Context, k *worker) error {
+	return w.each(context.Background(), func(_ context.Context, k *worker) error {
 		return k.drop(func(o *owned) bool { return !o.used && !o.b.Busy() && (o.count >= idle || o.b.Stale() != nil) })
 	})
 }
@@ -302,7 +316,7 @@ func (w *Writer) Committed() error {
 func (w *Writer) Stale() error {
 	var mu sync.Mutex
 	var stale error
-	err := w.each(func(_ context.Context, k *worker) error {
+	err := w.each(context.Background(), func(_ context.Context, k *worker) error {
 		for _, o := range k.order {
 			if err := o.b.Stale(); err != nil {
 				mu.Lock()
@@ -319,7 +333,7 @@ func (w *Writer) Stale() error {
 // snapshot. Rows that were not prepared would be lost, so it is an error if there are any.
 func (w *Writer) Reset() error {
 	w.open = 0
-	return w.each(func(_ context.Context, k *worker) error {
+	return w.each(context.Background(), func(_ context.Context, k *worker) error {
 		for _, o := range k.order {
 			if o.used {
 				return fmt.Errorf("write: %s: bucket %d cannot be reset, it has rows that were not prepared", w.c.Table, o.loc.Bucket)
@@ -335,6 +349,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.closed = true
+	w.cancel() // what still runs is of no use any more; a worker that waits for the storage stops waiting
 	replies := make(chan error, len(w.workers))
 	for _, k := range w.workers {
 		k.in <- message{reply: replies, do: func(_ context.Context, k *worker) error {
@@ -345,7 +360,6 @@ func (w *Writer) Close() error {
 	for range w.workers {
 		errs = append(errs, <-replies)
 	}
-	w.cancel()
 	for _, k := range w.workers {
 		close(k.in)
 	}
@@ -370,7 +384,7 @@ func (k *worker) used() (total int64, largest *owned) {
 func (k *worker) run(ctx context.Context) {
 	for m := range k.in {
 		if m.do != nil {
-			m.reply <- guarded(func() error { return m.do(ctx, k) })
+			m.reply <- rescue.Do("write", func() error { return m.do(ctx, k) })
 			continue
 		}
 		if k.w.err() != nil {
@@ -384,13 +398,8 @@ func (k *worker) run(ctx context.Context) {
 
 // guarded makes an error of a panic: Arrow data of users can be broken in ways that show late, and nobody
 // else could recover from it here.
-func guarded(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("write: a batch cannot be read; is its Arrow data broken? %v\n%s", p, debug.Stack())
-		}
-	}()
-	return do()
+func guarded(do func() error) error {
+	return rescue.Do("write: a batch cannot be read (is its Arrow data broken?)", do)
 }
 
 func (k *worker) write(ctx context.Context, m message) error {
