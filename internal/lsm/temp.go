@@ -22,15 +22,35 @@ type SpillOptions struct {
 	Compression string // spill-compression: zstd, lz4 or none; "" is zstd
 }
 
-// tempRun is a sorted run in a temporary file of this process.
+// tempRun is a sorted run in a temporary file of this process. Where the system lets files be removed that are open,
+// the file has no name any more, so that nothing is left of it whatever ends the process.
 type tempRun struct {
+	f    *os.File
 	path string
+	left bool // it still has its name
 	rows int64
 	size int64
 }
 
+func (t *Table) newTempRun() (*tempRun, error) {
+	f, err := os.CreateTemp(t.c.Spill.Dir, "tarn-spill-*.arrow")
+	if err != nil {
+		return nil, fmt.Errorf("lsm: spill: %w", err)
+	}
+	return &tempRun{f: f, path: f.Name(), left: os.Remove(f.Name()) != nil}, nil
+}
+
 func (x *tempRun) remove() error {
-	if err := os.Remove(x.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	err := x.f.Close()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
+	if x.left {
+		if e := os.Remove(x.path); e != nil && !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("lsm: remove temporary file: %w", err)
 	}
 	return nil
@@ -40,15 +60,10 @@ func (x *tempRun) remove() error {
 func (t *Table) mergeTemp(ctx context.Context, in grouped, j *job) (x *tempRun, err error) {
 	defer func() { err = errors.Join(err, in.Close()) }()
 	r := &rawReader{in: in, job: j.raw()}
-	f, err := os.CreateTemp(t.c.Spill.Dir, "tarn-spill-*.arrow")
-	if err != nil {
-		return nil, fmt.Errorf("lsm: spill: %w", err)
+	if x, err = t.newTempRun(); err != nil {
+		return nil, err
 	}
-	x = &tempRun{path: f.Name()}
 	defer func() {
-		if e := f.Close(); err == nil && e != nil {
-			err = fmt.Errorf("lsm: spill to %s: %w", x.path, e)
-		}
 		if err != nil {
 			err = errors.Join(err, x.remove())
 			x = nil
@@ -64,7 +79,7 @@ func (t *Table) mergeTemp(ctx context.Context, in grouped, j *job) (x *tempRun, 
 	default:
 		return x, fmt.Errorf("lsm: spill-compression %q is not one of zstd, lz4, none", t.c.Spill.Compression)
 	}
-	buf := bufio.NewWriterSize(f, 1<<18)
+	buf := bufio.NewWriterSize(x.f, 1<<18)
 	w := ipc.NewWriter(buf, opts...)
 	for {
 		b, err := r.Next(ctx)
@@ -82,7 +97,7 @@ func (t *Table) mergeTemp(ctx context.Context, in grouped, j *job) (x *tempRun, 
 	if err := errors.Join(w.Close(), buf.Flush()); err != nil {
 		return x, fmt.Errorf("lsm: spill to %s: %w", x.path, err)
 	}
-	st, err := f.Stat()
+	st, err := x.f.Stat()
 	if err != nil {
 		return x, fmt.Errorf("lsm: spill to %s: %w", x.path, err)
 	}
@@ -114,23 +129,18 @@ func (r *rawReader) Next(ctx context.Context) (batch.Batch, error) {
 	return b, nil
 }
 
-// tempReader reads a temporary run.
+// tempReader reads a temporary run. Several may read it at the same time.
 type tempReader struct {
-	f *os.File
+	x *tempRun
 	r *ipc.Reader
 }
 
 func (x *tempRun) open() (batch.Reader, error) {
-	f, err := os.Open(x.path)
+	r, err := ipc.NewReader(bufio.NewReaderSize(io.NewSectionReader(x.f, 0, x.size), 1<<16))
 	if err != nil {
-		return nil, fmt.Errorf("lsm: %w", err)
-	}
-	r, err := ipc.NewReader(bufio.NewReaderSize(f, 1<<16))
-	if err != nil {
-		f.Close()
 		return nil, fmt.Errorf("lsm: read %s: %w", x.path, err)
 	}
-	return &tempReader{f, r}, nil
+	return &tempReader{x, r}, nil
 }
 
 func (r *tempReader) Next(context.Context) (batch.Batch, error) {
@@ -139,19 +149,14 @@ func (r *tempReader) Next(context.Context) (batch.Batch, error) {
 		return batch.Batch{}, io.EOF
 	}
 	if err != nil {
-		return batch.Batch{}, fmt.Errorf("lsm: read %s: %w", r.f.Name(), err)
+		return batch.Batch{}, fmt.Errorf("lsm: read %s: %w", r.x.path, err)
 	}
 	// The reader lets go of a batch at its next read; ours are kept as long as anyone likes.
 	rec.Retain()
 	return batch.Batch{RecordBatch: rec}, nil
 }
 
-func (r *tempReader) Close() error {
-	if err := r.f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return fmt.Errorf("lsm: %w", err)
-	}
-	return nil
-}
+func (r *tempReader) Close() error { return nil }
 
 func tempRuns(temp []*tempRun) []kv.Run {
 	out := make([]kv.Run, len(temp))
