@@ -251,10 +251,15 @@ func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yie
 		return CommitResult{}, errors.Join(err, t.Abort(ctx, p))
 	}
 	res, err := t.commit(ctx, CommitID{User: w.User(), Number: w.number}, true, ow, []*Prepared{p})
-	if errors.Is(err, ErrConflict) {
-		err = errors.Join(err, t.Abort(ctx, p))
+	if err != nil && surelyNot(res, err) {
+		err = errors.Join(err, t.Abort(context.WithoutCancel(ctx), p))
 	}
 	return res, err
+}
+
+// surelyNot reports whether a commit that failed has left nothing in the table.
+func surelyNot(r CommitResult, err error) bool {
+	return r.SnapshotID == 0 && !errors.Is(err, ErrUnknownOutcome) && !errors.Is(err, ErrOverwritten) && !errors.Is(err, ErrUndecided)
 }
 
 // checkOverwritten refuses rows that lie outside of the partitions to be replaced.

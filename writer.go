@@ -44,6 +44,7 @@ type Writer struct {
 	upkeep  *write.Background
 	lost    error       // why a compaction was given up, if one was
 	pending []*Prepared // what Commit could not commit so far
+	unsure  bool        // whether the first of it was committed all the same
 	failed  error       // after a conflict
 	// prepared counts calls of Prepare, for full-compaction.delta-commits.
 	prepared int
@@ -296,13 +297,12 @@ func (w *Writer) Commit(ctx context.Context) (CommitResult, error) {
 	if err != nil {
 		return CommitResult{}, err
 	}
-	fresh := len(w.pending) == 0 // surely never tried before
-	if fresh || !p.Empty() {
+	if len(w.pending) == 0 || !p.Empty() {
 		w.pending = append(w.pending, p)
 	}
 	var all CommitResult
 	for len(w.pending) > 0 {
-		r, err := w.commit(ctx, w.pending[0], fresh)
+		r, err := w.commit(ctx, w.pending[0])
 		if err != nil {
 			return r, err
 		}
@@ -314,9 +314,9 @@ func (w *Writer) Commit(ctx context.Context) (CommitResult, error) {
 }
 
 // commit commits the first of what is pending.
-func (w *Writer) commit(ctx context.Context, p *Prepared, fresh bool) (CommitResult, error) {
+func (w *Writer) commit(ctx context.Context, p *Prepared) (CommitResult, error) {
 	id := CommitID{User: w.o.User, Number: w.number}
-	res, err := w.t.commit(ctx, id, fresh, nil, []*Prepared{p})
+	res, err := w.t.commit(ctx, id, !w.unsure, nil, []*Prepared{p})
 	if errors.Is(err, ErrUnknownOutcome) {
 		res, err = w.t.Commit(ctx, id, p)
 	}
@@ -325,8 +325,10 @@ func (w *Writer) commit(ctx context.Context, p *Prepared, fresh bool) (CommitRes
 		w.pending, w.failed = nil, err
 	}
 	if err != nil {
+		w.unsure = w.unsure || !surelyNot(res, err)
 		return res, err
 	}
+	w.unsure = false
 	w.number++
 	w.pending = w.pending[1:]
 	if err := w.w.Stale(); err != nil {
@@ -336,10 +338,16 @@ func (w *Writer) commit(ctx context.Context, p *Prepared, fresh bool) (CommitRes
 	return res, w.Done(res)
 }
 
-// Close ends the Writer. What was not prepared is dropped with its files.
+// Close ends the Writer. What was not prepared is dropped with its files, and so is what Commit could not commit,
+// unless nobody knows whether it was.
 func (w *Writer) Close() error {
 	err := w.w.Close()
 	w.upkeep.Close()
+	if w.unsure {
+		w.pending = w.pending[1:]
+	}
+	err = errors.Join(err, w.t.Abort(context.Background(), w.pending...))
+	w.pending, w.unsure = nil, false
 	if err != nil {
 		return w.t.wrap(err)
 	}

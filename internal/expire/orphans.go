@@ -49,6 +49,9 @@ func FindOrphans(ctx context.Context, t Table, o OrphanOptions) (Orphans, error)
 		return out, err
 	}
 	used, err := t.references(ctx)
+	for n := 0; n < 5 && errors.Is(err, fs.ErrNotExist); n++ { // snapshots expire while they are read
+		used, err = t.references(ctx)
+	}
 	if err != nil {
 		return out, fmt.Errorf("expire: no orphan is removed while references cannot be read: %w", err)
 	}
@@ -127,6 +130,10 @@ func (t *Table) references(ctx context.Context) (map[string]bool, error) {
 				if there, e := b.Exists(ctx, id); e == nil && !there {
 					continue
 				}
+				// It is hidden first, then its files go. What others need of them, these refer to.
+				if first, e := b.EarliestID(ctx); e == nil && first > id {
+					continue
+				}
 			}
 			if err != nil {
 				return nil, err
@@ -139,7 +146,13 @@ func (t *Table) references(ctx context.Context) (map[string]bool, error) {
 		for _, tag := range tags {
 			tagged := *tag.Snapshot
 			tagged.ChangelogManifestList = "" // not kept by tags
-			if err := t.refer(ctx, &tagged, used); err != nil {
+			err := t.refer(ctx, &tagged, used)
+			if errors.Is(err, fs.ErrNotExist) {
+				if _, e := b.Tag(ctx, tag.Name); errors.Is(e, fs.ErrNotExist) {
+					continue // deleted meanwhile
+				}
+			}
+			if err != nil {
 				return nil, err
 			}
 		}

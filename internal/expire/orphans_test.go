@@ -81,3 +81,38 @@ func TestOrphans(t *testing.T) {
 		t.Errorf("removed %v", r.Paths)
 	}
 }
+
+// Orphans are found beside an expiry: what it has hidden may have lost its lists, whatever step it has come to.
+func TestOrphansBesideExpiry(t *testing.T) {
+	ctx := t.Context()
+	e := memEnv(t)
+	e.history(12)
+	e.tag("t3", 3)
+	o := OrphanOptions{OlderThan: time.Now().Add(time.Hour), DryRun: true}
+	first, err := e.table.Snapshots.Get(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.table.Manifests.Delete(ctx, first.DeltaManifestList); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := FindOrphans(ctx, e.table, o); err == nil {
+		t.Error("the references of a snapshot that stays cannot be read")
+	}
+	if err := e.table.Snapshots.HintEarliest(ctx, 10); err != nil {
+		t.Fatal(err)
+	}
+	r, err := FindOrphans(ctx, e.table, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag, err := e.table.Snapshots.Tag(ctx, "t3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []string{tag.Snapshot.BaseManifestList, tag.Snapshot.DeltaManifestList} {
+		if slices.ContainsFunc(r.Paths, func(p string) bool { return strings.HasSuffix(p, l) }) {
+			t.Errorf("%s of a tag is called an orphan", l)
+		}
+	}
+}
