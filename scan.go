@@ -102,9 +102,14 @@ func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 			if s, err := t.tagged(ctx, v); err == nil {
 				return s, nil
 			}
+			if mark, ok := strings.CutPrefix(v, "watermark-"); ok {
+				if w, err := strconv.ParseInt(mark, 10, 64); err == nil {
+					return t.snaps.AtWatermark(ctx, w)
+				}
+			}
 			id, err := strconv.ParseInt(v, 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("scan.version %q %w: it is neither a tag nor the number of a snapshot", v, ErrNotExist)
+				return nil, fmt.Errorf("scan.version %q %w: it is neither a tag, nor watermark-N, nor the number of a snapshot", v, ErrNotExist)
 			}
 			return t.snaps.At(ctx, id)
 		}
@@ -281,7 +286,7 @@ func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error)
 	}
 	p.splits, err = t.planner.Splits(ctx, snap, plan.Request{Filter: req.Filter, Limit: s.o.Limit, Levels: t.batchLevels()})
 	if err == nil {
-		err = checkSplits(p.splits)
+		err = t.checkSplits(ctx, p.splits)
 	}
 	if err != nil {
 		return nil, t.wrap(explain(err))

@@ -173,7 +173,8 @@ func (t *Table) plainTable() *appendtbl.Table {
 	}
 	return appendtbl.NewTable(appendtbl.Config{
 		Store: appendtbl.Files(t.files), Fields: t.schema.Fields, Ordered: t.buckets() > 0 && options.BucketOrdered.Get(o), IgnoreDelete: options.IgnoreDelete.Get(o),
-		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o), Compaction: t.plainEvents(),
+		// Compaction here does not write the ids of rows.
+		WriteOnly: options.WriteOnly.Get(o) || options.RowTracking.Get(o), ForceCompact: options.ForceCompact.Get(o), Compaction: t.plainEvents(),
 		Pick: appendtbl.PickOptions{TargetSize: t.targetFileSize(), MinFiles: options.MinFileNum.Get(o), SmallRatio: ratio, OpenCost: options.SplitOpenCost.Get(o), RewriteAll: options.ForceRewrite.Get(o)},
 	})
 }

@@ -1,6 +1,7 @@
 package tarn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,12 +82,22 @@ func (t *Table) checkRows(snap *snapshot.Snapshot) error {
 	return nil
 }
 
-// checkSplits refuses files that hold some of the table's columns only.
-func checkSplits(splits []plan.Split) error {
+// checkSplits refuses files that hold some of the table's columns only. Those that have all, and perhaps the
+// ids of rows, are as good as any.
+func (t *Table) checkSplits(ctx context.Context, splits []plan.Split) error {
 	for i := range splits {
 		for _, f := range splits[i].Files {
-			if f.HasWriteCols && f.WriteCols != nil {
-				return unsupported("data file %s holds the columns %s only (data evolution)", f.Name, strings.Join(f.WriteCols, ", "))
+			if !f.HasWriteCols || f.WriteCols == nil {
+				continue
+			}
+			sc, err := t.schemas.Get(ctx, f.SchemaID)
+			if err != nil {
+				return err
+			}
+			for _, c := range sc.Fields {
+				if !slices.Contains(f.WriteCols, c.Name) {
+					return unsupported("data file %s holds the columns %s only (data evolution)", f.Name, strings.Join(f.WriteCols, ", "))
+				}
 			}
 		}
 	}

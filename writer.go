@@ -232,8 +232,12 @@ func (w *Writer) Write(ctx context.Context, b Batch) error {
 }
 
 // Compact begins to compact the buckets that are open, all of their files if full. The results come
-// with the next commits.
+// with the next commits. The error wraps ErrUnsupported if rows have ids (row-tracking.enabled), which they
+// would lose.
 func (w *Writer) Compact(ctx context.Context, full bool) error {
+	if options.RowTracking.Get(w.t.opts) {
+		return fmt.Errorf("table %s: %w", w.t.id, unsupported("compaction with row-tracking.enabled: rows would lose their ids"))
+	}
 	if err := w.w.Compact(ctx, full); err != nil {
 		return w.t.wrap(err)
 	}

@@ -1,8 +1,10 @@
 package datafile
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -12,6 +14,7 @@ const (
 	KeyPrefix    = "_KEY_"
 	SequenceName = "_SEQUENCE_NUMBER"
 	KindName     = "_VALUE_KIND"
+	rowIDName    = "_ROW_ID"
 
 	keyIDStart = 1<<30 - 1
 	sequenceID = 1<<31 - 2
@@ -52,4 +55,29 @@ func KeyValueFields(keys, values []types.Field, thin bool) []types.Field {
 // IsSystem reports whether a column name is one of the format's own.
 func IsSystem(name string) bool {
 	return strings.HasPrefix(name, KeyPrefix) || name == SequenceName || name == KindName
+}
+
+// StatsFields are the columns that the statistics of a file's values are of, in their order; all are those of
+// the file's schema. False if one of them is not known.
+func StatsFields(all []types.Field, f *manifest.DataFile) ([]types.Field, bool) {
+	names := f.WriteCols
+	switch {
+	case f.HasValueStatsCols:
+		names = f.ValueStatsCols
+	case names == nil:
+		return all, true
+	}
+	out := make([]types.Field, 0, len(names))
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(x types.Field) bool { return x.Name == name })
+		switch {
+		case i >= 0:
+			out = append(out, all[i])
+		case name == rowIDName || name == SequenceName: // of tables whose rows have ids
+			out = append(out, types.Field{ID: -1, Name: name, Type: types.Type{Kind: types.BigInt}})
+		default:
+			return nil, false
+		}
+	}
+	return out, true
 }

@@ -36,7 +36,7 @@ var (
 	PartialRemove      = boolean("partial-update.remove-record-on-delete", false, "A delete removes the row.").fixed().part(engines)
 	PartialRemoveGroup = str("partial-update.remove-record-on-sequence-group", "", "Deletes of these sequence groups remove the row.").fixed().part(engines)
 	ForceLookup        = boolean("force-lookup", false, "Every compaction takes all of level 0, as those do that look up older rows.").fixed()
-	RowTracking        = boolean("row-tracking.enabled", false, "Gives rows ids.").fixed()
+	RowTracking        = boolean("row-tracking.enabled", false, "Gives rows ids. Such tables are not compacted here.").fixed()
 	IndexInDataDir     = boolean("index-file-in-data-file-dir", false, "Puts index files beside data files.").fixed().part(vectors)
 	AddBeforePartition = boolean("add-column-before-partition", false, "New columns go before the first partition column.")
 	NoExplicitCast     = boolean("disable-explicit-type-casting", false, "Columns may only be changed to types that hold all their values.")
@@ -93,7 +93,7 @@ var (
 	ScanMillis    = long("scan.timestamp-millis", -1, "Reads the table as of this time, in milliseconds since 1970.").alias("log.scan.timestamp-millis")
 	ScanTimestamp = str("scan.timestamp", "", "Reads the table as of this time: 2024-02-29 12:00:00.")
 	ScanWatermark = long("scan.watermark", -1, "Reads the first snapshot with this watermark or a later one.")
-	ScanVersion   = str("scan.version", "", "Reads the table as of this tag or, if there is none, snapshot.")
+	ScanVersion   = str("scan.version", "", "Reads the table as of this tag or, if there is none, the watermark of `watermark-N`, or snapshot.")
 
 	TarnWriteVersion = str("tarn.write-version", "", "Release of the format whose fields are written, if newer than the table's: 1.4.")
 )

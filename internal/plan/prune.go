@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/binrow"
+	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/predicate"
@@ -241,16 +242,9 @@ func (t *tester) mayMatch(f *manifest.DataFile) bool {
 	if ev.filter == nil {
 		return true
 	}
-	fields := ev.fields
-	if f.HasValueStatsCols {
-		fields = make([]types.Field, 0, len(f.ValueStatsCols))
-		for _, name := range f.ValueStatsCols {
-			if x, ok := fieldNamed(ev.fields, name); ok {
-				fields = append(fields, x)
-			} else {
-				return true
-			}
-		}
+	fields, ok := datafile.StatsFields(ev.fields, f)
+	if !ok {
+		return true
 	}
 	s, err := rowStats(fields, f.ValueStats, f.Rows)
 	if err != nil {

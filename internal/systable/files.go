@@ -93,6 +93,9 @@ func (s *Source) fileRow(ctx context.Context, e *manifest.Entry) ([]types.Datum,
 	if f.FirstRowID >= 0 {
 		row[18] = f.FirstRowID
 	}
+	if f.WriteCols != nil {
+		row[19] = f.WriteCols
+	}
 	return row, nil
 }
 
@@ -131,10 +134,7 @@ type columnStats struct {
 
 // statsOf gives the statistics of a file by the ids of its columns.
 func statsOf(sc *schema.Schema, f *manifest.DataFile) (map[int]columnStats, error) {
-	fields := sc.Fields
-	if f.HasValueStatsCols {
-		fields = sc.FieldsNamed(f.ValueStatsCols)
-	}
+	fields, _ := datafile.StatsFields(sc.Fields, f)
 	// A file without statistics has rows of no columns.
 	if n, err := binrow.Arity(f.ValueStats.Min); err == nil && n == 0 {
 		fields = nil

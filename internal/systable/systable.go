@@ -95,12 +95,26 @@ func Read(ctx context.Context, name string, s *Source) (arrow.RecordBatch, error
 	b := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(t.fields))
 	for _, r := range rows {
 		for i, v := range r {
-			if err := types.AppendDatum(b.Field(i), t.fields[i].Type, v); err != nil {
+			if err := appendValue(b.Field(i), t.fields[i].Type, v); err != nil {
 				return nil, fmt.Errorf("system table $%s: column %s: %w", name, t.fields[i].Name, err)
 			}
 		}
 	}
 	return b.NewRecordBatch(), nil
+}
+
+// appendValue appends a value of an atomic type, or names to an ARRAY<STRING>.
+func appendValue(b array.Builder, t types.Type, v types.Datum) error {
+	names, ok := v.([]string)
+	if !ok {
+		return types.AppendDatum(b, t, v)
+	}
+	list := b.(*array.ListBuilder)
+	list.Append(true)
+	for _, n := range names {
+		list.ValueBuilder().(*array.StringBuilder).Append(n)
+	}
+	return nil
 }
 
 // cols makes columns from "name TYPE".
