@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -314,6 +316,12 @@ func (r *runner) checkpoint(ctx context.Context) error {
 			return err
 		}
 		ck.Tables = append(ck.Tables, st)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.back)) { // tables without events in this run are of the job too
+		if !slices.ContainsFunc(parts, func(p TablePrepared) bool { return p.Table == name }) {
+			r.back[name] = tarn.TableState{Table: name, Position: ck.Position, Events: ck.Events, At: r.job.Last() + 1}
+			ck.Tables = append(ck.Tables, r.back[name])
+		}
 	}
 	if err := r.job.Write(ctx, ck); err != nil {
 		return err

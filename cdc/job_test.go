@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,5 +214,67 @@ func TestOnError(t *testing.T) {
 	var letter struct{ EventBase64 []byte }
 	if b, err := os.ReadFile(file); err != nil || json.Unmarshal(b, &letter) != nil || string(letter.EventBase64)+"\n" != raw {
 		t.Errorf("dead letters %s, %v", b, err)
+	}
+}
+
+// A table that failed goes on where it stopped when the job can go on; the others neither lose nor double a row, and
+// all tables stay known to the job.
+func TestFailedTableGoesOn(t *testing.T) {
+	wh := t.TempDir()
+	c := func(more string) *cdc.Config {
+		return config(t, "name: g\nsource: {type: files, path: \"-\", format: canal-json}\nsink: {warehouse: %q}\n"+more, wh)
+	}
+	row := func(table, v string) string {
+		return fmt.Sprintf(`{"database":"s","table":%q,"type":"INSERT","pkNames":null,"data":[{"v":%q}],"mysqlType":{"v":"int"}}`, table, v) + "\n"
+	}
+	in := row("a", "1") + row("b", "1") + row("c", "1")
+	run := func(more, text string) *cdc.Summary {
+		t.Helper()
+		sum, err := cdc.Run(t.Context(), c(more), cdc.RunOptions{Stdin: strings.NewReader(text), NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	statuses := func() string {
+		cat, err := tarn.Open(t.Context(), wh, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := cat.OpenJob(t.Context(), "g")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ck, err := j.Latest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, s := range ck.Tables {
+			out = append(out, s.Table+" "+string(s.Status))
+		}
+		slices.Sort(out)
+		return strings.Join(out, ", ")
+	}
+	run("", in)
+	in += row("b", "2") + row("a", "2") + row("a", "none") + row("b", "3") + row("a", "3")
+	for range 2 {
+		if sum := run("", in); len(sum.FailedTables) != 1 || sum.FailedTables["s.a"] == nil {
+			t.Fatal(sum.FailedTables)
+		}
+		if got, want := statuses(), "s.a failed, s.b , s.c "; got != want {
+			t.Errorf("tables %s, want %s", got, want)
+		}
+		want(t, wh, "s.b", `{"v":1}`, `{"v":2}`, `{"v":3}`)
+	}
+	in += row("b", "4")
+	if sum := run("on-error: skip", in); len(sum.FailedTables) > 0 || sum.Skipped != 1 {
+		t.Error(sum)
+	}
+	want(t, wh, "s.a", `{"v":1}`, `{"v":2}`, `{"v":3}`)
+	want(t, wh, "s.b", `{"v":1}`, `{"v":2}`, `{"v":3}`, `{"v":4}`)
+	want(t, wh, "s.c", `{"v":1}`)
+	if got, want := statuses(), "s.a , s.b , s.c "; got != want {
+		t.Errorf("tables %s, want %s", got, want)
 	}
 }
