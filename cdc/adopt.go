@@ -70,7 +70,7 @@ func (t *target) setOptions(ctx context.Context, tab *tarn.Table) (*tarn.Table, 
 		}
 		if k == "bucket" { // rows would be looked for in other buckets than they are in
 			if set {
-				t.warn(fmt.Errorf("table %s: option bucket stays %s, not %s: the table is there already", t.name, now, v))
+				t.warn(fmt.Errorf("option bucket stays %s, not %s: the table is there already", now, v))
 			}
 			continue
 		}

@@ -3,6 +3,7 @@ package cdc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -21,10 +22,11 @@ type TablePreview struct {
 
 // Preview is what a job would do with the first events of its source.
 type Preview struct {
-	Tables []TablePreview
-	Events int
-	Bad    []error  // messages that belong to no table
-	Out    []string // source tables that are left out
+	Tables   []TablePreview
+	Events   int
+	Bad      []error  // messages that belong to no table
+	Warnings []error  // where tables would not be as the job says
+	Out      []string // source tables that are left out
 }
 
 // PreviewJob reads up to about the given number of events, or to the end of the context, into a lake in memory that has
@@ -42,6 +44,7 @@ func PreviewJob(ctx context.Context, cfg *Config, cat *tarn.Catalog, src source.
 	if cfg.OnError.Mode != "fail" {
 		o.BadRow = func(string, []byte, error) error { return nil }
 	}
+	o.Warn = func(table string, err error) { p.Warnings = append(p.Warnings, fmt.Errorf("table %s: %w", table, err)) }
 	w, err := NewWriter(mem, o)
 	if err != nil {
 		return nil, err

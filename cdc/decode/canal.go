@@ -326,6 +326,11 @@ func (c *Canal) shape(row []member) (*Shape, *Error) {
 		s.at = nil
 	}
 	s.keys = keys
+	for _, k := range keys {
+		if !slices.ContainsFunc(s.Columns, func(c Column) bool { return c.Name == k }) {
+			return nil, c.fail(Lacks, `the row has no column `+strconv.Quote(k)+`, which is in "pkNames"`, "")
+		}
+	}
 	for i := range s.Columns {
 		s.Columns[i].PrimaryKey = slices.Contains(keys, s.Columns[i].Name)
 		s.Columns[i].Zone = c.opts.Zone

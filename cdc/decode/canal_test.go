@@ -165,6 +165,7 @@ func TestCanalErrors(t *testing.T) {
 		{`{"type":"UPDATE","data":[{"id":"1"}],"old":[{"id":"1"},{"id":"2"}]}`, decode.WrongShape, `"old" has 2 rows`},
 		{`{"type":"INSERT","data":[{"id":"1"}],"mysqlType":"int"}`, decode.WrongShape, "mysqlType"},
 		{`{"type":"INSERT","data":[{"id":"1"}],"pkNames":"id"}`, decode.WrongShape, "pkNames"},
+		{`{"type":"INSERT","data":[{"id":"1"}],"pkNames":["k"]}`, decode.Lacks, `no column "k"`},
 		{`"x"`, decode.WrongShape, "no object"},
 	} {
 		_, err := decode.NewCanal(decode.Options{}).Decode(nil, []byte(c.value))

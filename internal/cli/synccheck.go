@@ -72,11 +72,14 @@ func (a *app) checkJob(ctx context.Context, cfg *cdc.Config) error {
 	} else {
 		a.printChecked(cfg, cat, p, lines)
 	}
-	if len(p.Bad) > 0 {
-		return hint(p.Bad[0], "such messages are left out by on-error: skip, or kept by on-error: {dead-letter: FILE}")
+	for _, w := range p.Warnings {
+		fmt.Fprintf(a.err, "tarn: warning: %v\n", w)
 	}
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
 		fmt.Fprintf(a.err, "tarn: table %s would be set aside: %v\n", name, failed[name])
+	}
+	if len(p.Bad) > 0 {
+		return hint(p.Bad[0], "such messages are left out by on-error: skip, or kept by on-error: {dead-letter: FILE}")
 	}
 	if n := len(failed); n > 0 {
 		return &codeError{exitSomeFailed, fmt.Errorf("%s would be set aside", count(int64(n), "table"))}
@@ -121,25 +124,41 @@ func ddl(t cdc.TablePreview) (string, error) {
 		i := slices.IndexFunc(before, func(x types.Field) bool { return x.Name == f.Name })
 		switch {
 		case i < 0:
-			fmt.Fprintf(&b, "ALTER TABLE %s ADD %s %s;\n", t.Table, f.Name, f.Type)
+			fmt.Fprintf(&b, "ALTER TABLE %s ADD %s %s;\n", t.Table, quoted(f.Name), f.Type)
 		case before[i].Type.String() != f.Type.String():
-			fmt.Fprintf(&b, "ALTER TABLE %s MODIFY %s %s;\n", t.Table, f.Name, f.Type)
+			fmt.Fprintf(&b, "ALTER TABLE %s MODIFY %s %s;\n", t.Table, quoted(f.Name), f.Type)
 		}
 	}
 	return b.String(), nil
 }
 
+// quoted writes a name as SQL takes it.
+func quoted(name string) string {
+	if strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789_") == "" && (name[0] < '0' || name[0] > '9') {
+		return name
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+func quotedAll(names []string) []string {
+	var out []string
+	for _, n := range names {
+		out = append(out, quoted(n))
+	}
+	return out
+}
+
 func createStatement(name string, t *tarn.Table, fields []types.Field) string {
 	var parts []string
 	for _, f := range fields {
-		parts = append(parts, f.Name+" "+f.Type.String())
+		parts = append(parts, quoted(f.Name)+" "+f.Type.String())
 	}
 	if pk := t.PrimaryKeys(); len(pk) > 0 {
-		parts = append(parts, "PRIMARY KEY ("+strings.Join(pk, ", ")+") NOT ENFORCED")
+		parts = append(parts, "PRIMARY KEY ("+strings.Join(quotedAll(pk), ", ")+") NOT ENFORCED")
 	}
 	s := "CREATE TABLE " + name + " (" + strings.Join(parts, ", ") + ")"
 	if keys := t.PartitionKeys(); len(keys) > 0 {
-		s += " PARTITIONED BY (" + strings.Join(keys, ", ") + ")"
+		s += " PARTITIONED BY (" + strings.Join(quotedAll(keys), ", ") + ")"
 	}
 	var with []string
 	o := t.Options()
