@@ -79,6 +79,7 @@ type runner struct {
 	lost           error // of the dead-letter file
 	// back is where tables go back to that are set aside.
 	back map[string]tarn.TableState
+	told map[string]bool // tables of which it was logged that they are set aside
 	// undecided are tables of which nobody can tell whether their last step was committed.
 	undecided map[string]tarn.TableState
 }
@@ -90,7 +91,7 @@ func Run(ctx context.Context, cfg *Config, o RunOptions) (sum *Summary, err erro
 	if err := c.complete(o.Source == nil); err != nil {
 		return &Summary{}, fmt.Errorf("job %s: %w", cfg.Name, err)
 	}
-	r := &runner{cfg: &c, o: o, back: map[string]tarn.TableState{}, undecided: map[string]tarn.TableState{}, at: -1}
+	r := &runner{cfg: &c, o: o, back: map[string]tarn.TableState{}, undecided: map[string]tarn.TableState{}, told: map[string]bool{}, at: -1}
 	if r.o.Clock == nil {
 		r.o.Clock = time.Now //nolint:forbidigo // the default
 	}
@@ -143,7 +144,7 @@ func (r *runner) open(ctx context.Context) error {
 	}
 	wo.BadRow, wo.Clock, wo.Pin = r.badRow, r.o.Clock, r.job.User()
 	wo.Warn = func(table string, err error) {
-		r.o.Log.Warn("table is not as the job says", "table", table, "err", err)
+		r.o.Log.Warn("table needs a look", "table", table, "err", err)
 	}
 	if r.w, err = NewWriter(r.cat, wo); err != nil {
 		return err
@@ -288,7 +289,14 @@ func (r *runner) fetch(ctx context.Context, next time.Time) ([]decode.Event, err
 }
 
 func (r *runner) tell() {
-	r.p.Rows, r.p.Tables, r.p.Failed, r.p.Checkpoint = r.w.Rows(), len(r.w.Tables()), len(r.w.Failed()), r.at
+	failed := r.w.Failed()
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		if _, known := r.undecided[name]; !known && !r.told[name] { // a job may run for long before it ends with its reasons
+			r.told[name] = true
+			r.o.Log.Warn("table is set aside", "table", name, "err", failed[name])
+		}
+	}
+	r.p.Rows, r.p.Tables, r.p.Failed, r.p.Checkpoint = r.w.Rows(), len(r.w.Tables()), len(failed), r.at
 	if r.o.Progress != nil {
 		r.o.Progress(r.p)
 	}

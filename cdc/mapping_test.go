@@ -102,8 +102,12 @@ func TestKeysOfManyTables(t *testing.T) {
 	}
 
 	for _, sink := range []string{`primary-key: {b: [id]}`, `partition-by: {b: [name]}`} { // a column that is named for a table must be there
-		if sum, _ := logged(t, config(t, source+"sink: {warehouse: %q, table: \"l.{table}\", "+sink+"}\n", t.TempDir()), in...); sum.FailedTables["l.b"] == nil || len(sum.FailedTables) > 1 {
+		sum, log := logged(t, config(t, source+"sink: {warehouse: %q, table: \"l.{table}\", "+sink+"}\n", t.TempDir()), in...)
+		if sum.FailedTables["l.b"] == nil || len(sum.FailedTables) > 1 {
 			t.Errorf("%s: %v", sink, sum.FailedTables)
+		}
+		if strings.Count(log, "table is set aside") != 1 {
+			t.Errorf("%s: it is not told at once: %s", sink, log)
 		}
 	}
 

@@ -49,6 +49,9 @@ func (p *progress) show(s cdc.Progress) {
 		commit = fmt.Sprintf("commit %.1f s ago", now.Sub(s.LastCommit).Seconds())
 	}
 	line := fmt.Sprintf("%s  %s rows · %s rows/s · %d tables · checkpoint %d · %s", p.name, thousands(s.Rows), thousands(int64(p.rate)), s.Tables, s.Checkpoint, commit)
+	if lag := now.Sub(time.UnixMilli(s.EventMillis)); s.EventMillis > 0 && lag < 24*time.Hour { // older ones are history that is read
+		line += fmt.Sprintf(" · lag %.1f s", max(lag.Seconds(), 0))
+	}
 	if s.Failed > 0 {
 		line += fmt.Sprintf(" · %d set aside", s.Failed)
 	}
