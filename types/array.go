@@ -10,8 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 )
 
-// DatumAt takes one value of an atomic type out of an array of ArrowType(t), of any other Arrow type for
-// which FromArrow gives t, or of a dictionary of such values. Strings and bytes are copied. It is nil for
+// DatumAt takes one value of an atomic type out of an array of ArrowType(t) or WideArrowType(t), of any other Arrow
+// type for which FromArrow gives t, or of a dictionary of such values. Strings and bytes are copied. It is nil for
 // NULL and for arrays of other types.
 func DatumAt(arr arrow.Array, i int, t Type) Datum {
 	if arr.IsNull(i) {
@@ -35,6 +35,12 @@ func DatumAt(arr arrow.Array, i int, t Type) Datum {
 	case *array.Float64:
 		return a.Value(i)
 	case *array.Decimal128:
+		if isInstant(t) {
+			if v, ok := InstantOfNanos(a.Value(i)); ok {
+				return v
+			}
+			return nil
+		}
 		return a.Value(i)
 	case *array.String:
 		return strings.Clone(a.Value(i))
@@ -59,7 +65,7 @@ func DatumAt(arr arrow.Array, i int, t Type) Datum {
 	return anyDatum(arr, i)
 }
 
-// AppendDatum appends one value of an atomic type to a builder of ArrowType(t). It is an error if
+// AppendDatum appends one value of an atomic type to a builder of ArrowType(t) or WideArrowType(t). It is an error if
 // the value is not of the Go type of t (see Datum), does not fit into the array's type, or if the
 // builder is of another type; the builder is of no use then.
 func AppendDatum(b array.Builder, t Type, d Datum) error {
@@ -83,6 +89,9 @@ func AppendDatum(b array.Builder, t Type, d Datum) error {
 	case *array.Float64Builder:
 		return appendAs(t, d, func(v float64) bool { b.Append(v); return true })
 	case *array.Decimal128Builder:
+		if isInstant(t) {
+			return appendAs(t, d, func(v Instant) bool { b.Append(v.Nanoseconds()); return true })
+		}
 		return appendAs(t, d, func(v decimal128.Num) bool { b.Append(v); return v.FitsInPrecision(int32(t.Precision)) })
 	case *array.StringBuilder:
 		return appendAs(t, d, func(v string) bool { b.Append(v); return true })

@@ -31,20 +31,49 @@ func KeyID(id, depth int) int {
 // ArrowType gives the Arrow type of a type. Row fields carry their ids; parts of ARRAY, MAP and
 // MULTISET carry none, since their ids follow from the column: see ArrowField. BLOB and VECTOR have
 // an Arrow type here, but no data of them is read or written: see CheckSupported.
-func ArrowType(t Type) arrow.DataType { return arrowType(t, -1, 0) }
+//
+// TIMESTAMP and TIMESTAMP_LTZ of precision 7 to 9 are timestamp[ns] here, which reaches from 1677 to 2262 only;
+// WideArrowType has room for all years.
+func ArrowType(t Type) arrow.DataType { return narrow.of(t, -1, 0) }
 
 // ArrowField gives the Arrow field of a column, with ids at every level.
-func ArrowField(f Field) arrow.Field {
+func ArrowField(f Field) arrow.Field { return narrow.field(f) }
+
+// ArrowSchema gives the Arrow schema of columns, with ids at every level.
+func ArrowSchema(fields []Field) *arrow.Schema { return narrow.schema(fields) }
+
+// WideArrowType is ArrowType with room for all years: TIMESTAMP and TIMESTAMP_LTZ of precision 7 to 9 are
+// WideTimestamp. All other types are the same. Rows have this form inside of the module.
+func WideArrowType(t Type) arrow.DataType { return wide.of(t, -1, 0) }
+
+// WideArrowField is ArrowField with the types of WideArrowType.
+func WideArrowField(f Field) arrow.Field { return wide.field(f) }
+
+// WideArrowSchema is ArrowSchema with the types of WideArrowType.
+func WideArrowSchema(fields []Field) *arrow.Schema { return wide.schema(fields) }
+
+// WideTimestamp is the Arrow type of TIMESTAMP and TIMESTAMP_LTZ of precision 7 to 9 that holds all years: seconds
+// since 1970-01-01T00:00:00 (of LTZ in UTC) with nine digits behind the point.
+var WideTimestamp = &arrow.Decimal128Type{Precision: 38, Scale: 9}
+
+// mapping is a mapping of types to Arrow's.
+type mapping bool
+
+const (
+	narrow mapping = false
+	wide   mapping = true
+)
+
+func (m mapping) field(f Field) arrow.Field {
 	return arrow.Field{
-		Name: f.Name, Type: arrowType(f.Type, f.ID, 0), Nullable: !f.Type.NotNull, Metadata: idMetadata(f.ID),
+		Name: f.Name, Type: m.of(f.Type, f.ID, 0), Nullable: !f.Type.NotNull, Metadata: idMetadata(f.ID),
 	}
 }
 
-// ArrowSchema gives the Arrow schema of columns, with ids at every level.
-func ArrowSchema(fields []Field) *arrow.Schema {
+func (m mapping) schema(fields []Field) *arrow.Schema {
 	out := make([]arrow.Field, len(fields))
 	for i, f := range fields {
-		out[i] = ArrowField(f)
+		out[i] = m.field(f)
 	}
 	return arrow.NewSchema(out, nil)
 }
@@ -56,7 +85,7 @@ func idMetadata(id int) arrow.Metadata {
 	return arrow.NewMetadata([]string{FieldIDKey}, []string{strconv.Itoa(id)})
 }
 
-// TimeUnit is the Arrow unit of TIMESTAMP and TIMESTAMP_LTZ of a precision.
+// TimeUnit is the Arrow unit of TIMESTAMP and TIMESTAMP_LTZ of a precision, in the form of ArrowType.
 func TimeUnit(precision int) arrow.TimeUnit {
 	switch {
 	case precision <= 3:
@@ -67,7 +96,10 @@ func TimeUnit(precision int) arrow.TimeUnit {
 	return arrow.Nanosecond
 }
 
-func arrowType(t Type, id, depth int) arrow.DataType {
+func (m mapping) of(t Type, id, depth int) arrow.DataType {
+	if m == wide && IsNanos(t) {
+		return WideTimestamp
+	}
 	switch t.Kind {
 	case Boolean:
 		return arrow.FixedWidthTypes.Boolean
@@ -98,17 +130,17 @@ func arrowType(t Type, id, depth int) arrow.DataType {
 	case TimestampLTZ:
 		return &arrow.TimestampType{Unit: TimeUnit(t.Precision), TimeZone: "UTC"}
 	case Array:
-		return arrow.ListOfField(partField("element", *t.Elem, id, ElementID(id, depth+1), depth+1))
+		return arrow.ListOfField(m.part("element", *t.Elem, id, ElementID(id, depth+1), depth+1))
 	case Vector:
-		return arrow.FixedSizeListOfField(int32(t.Length), partField("element", *t.Elem, id, ElementID(id, depth+1), depth+1))
+		return arrow.FixedSizeListOfField(int32(t.Length), m.part("element", *t.Elem, id, ElementID(id, depth+1), depth+1))
 	case Map:
-		return mapType(*t.Key, *t.Elem, id, depth+1)
+		return m.mapOf(*t.Key, *t.Elem, id, depth+1)
 	case Multiset:
-		return mapType(*t.Elem, IntType.AsNotNull(), id, depth+1)
+		return m.mapOf(*t.Elem, IntType.AsNotNull(), id, depth+1)
 	case Row:
 		fields := make([]arrow.Field, len(t.Fields))
 		for i, f := range t.Fields {
-			fields[i] = ArrowField(f)
+			fields[i] = m.field(f)
 		}
 		return arrow.StructOf(fields...)
 	case Variant:
@@ -120,14 +152,14 @@ func arrowType(t Type, id, depth int) arrow.DataType {
 	return arrow.Null
 }
 
-func mapType(key, value Type, id, depth int) arrow.DataType {
+func (m mapping) mapOf(key, value Type, id, depth int) arrow.DataType {
 	return arrow.MapOfFields(
-		partField("key", key.AsNotNull(), id, KeyID(id, depth), depth), // Arrow and Parquet have no NULL keys
-		partField("value", value, id, ElementID(id, depth), depth))
+		m.part("key", key.AsNotNull(), id, KeyID(id, depth), depth), // Arrow and Parquet have no NULL keys
+		m.part("value", value, id, ElementID(id, depth), depth))
 }
 
-func partField(name string, t Type, id, own, depth int) arrow.Field {
-	f := arrow.Field{Name: name, Type: arrowType(t, id, depth), Nullable: !t.NotNull}
+func (m mapping) part(name string, t Type, id, own, depth int) arrow.Field {
+	f := arrow.Field{Name: name, Type: m.of(t, id, depth), Nullable: !t.NotNull}
 	if id >= 0 {
 		f.Metadata = arrow.NewMetadata([]string{FieldIDKey}, []string{strconv.Itoa(own)})
 	}
@@ -177,7 +209,8 @@ func FieldID(f arrow.Field) int {
 
 // FromArrow gives the nullable type whose values hold all those of an Arrow type: the way back of
 // ArrowType, and the nearest type for others (unsigned integers become wider, lengths are lost,
-// dictionaries are their values). A MULTISET comes back as MAP. Row fields without ids get -1.
+// dictionaries are their values). A MULTISET comes back as MAP, a WideTimestamp as DECIMAL(38,9). Row fields
+// without ids get -1.
 func FromArrow(dt arrow.DataType) (Type, error) { return fromArrow(dt, 0) }
 
 // FromArrowField gives the column of an Arrow field; see FromArrow.

@@ -2,9 +2,61 @@ package types
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 )
+
+// IsNanos reports whether a type is TIMESTAMP or TIMESTAMP_LTZ of precision 7 to 9, whose nanoseconds since 1970 need
+// more than 64 bits: see WideArrowType.
+func IsNanos(t Type) bool { return isInstant(t) && t.Precision > 6 }
+
+// HasNanos reports whether IsNanos is true of a type or a part of it.
+func HasNanos(t Type) bool {
+	if IsNanos(t) || t.Key != nil && HasNanos(*t.Key) || t.Elem != nil && HasNanos(*t.Elem) {
+		return true
+	}
+	for _, f := range t.Fields {
+		if HasNanos(f.Type) {
+			return true
+		}
+	}
+	return false
+}
+
+func isInstant(t Type) bool { return t.Kind == Timestamp || t.Kind == TimestampLTZ }
+
+const nanosPerMilli = 1_000_000
+
+// Nanoseconds gives the nanoseconds since 1970-01-01T00:00:00: the value of a WideTimestamp.
+func (i Instant) Nanoseconds() decimal128.Num {
+	hi, lo := bits.Mul64(uint64(i.Millis), nanosPerMilli)
+	if i.Millis < 0 {
+		hi -= nanosPerMilli
+	}
+	lo, carry := bits.Add64(lo, uint64(i.Nanos), 0)
+	return decimal128.New(int64(hi+carry), lo)
+}
+
+// InstantOfNanos is the point in time of the value of a WideTimestamp, and whether it is one that an Instant can hold.
+func InstantOfNanos(v decimal128.Num) (Instant, bool) {
+	hi, lo := v.HighBits(), v.LowBits()
+	if hi == int64(lo)>>63 {
+		return InstantOf(int64(lo), arrow.Nanosecond), true
+	}
+	// Rounding down of -n-1, which is ^n, is the complement of rounding down of n.
+	sign := uint64(hi >> 63)
+	h, l := uint64(hi)^sign, lo^sign
+	if h >= nanosPerMilli/2 { // the quotient needs more than 63 bits
+		return Instant{}, false
+	}
+	q, r := bits.Div64(h, l, nanosPerMilli)
+	if sign != 0 {
+		r = nanosPerMilli - 1 - r
+	}
+	return Instant{Millis: int64(q ^ sign), Nanos: int32(r)}, true
+}
 
 // InstantOf is the point in time of an Arrow timestamp value. Rounding is down, also before 1970.
 func InstantOf(v int64, unit arrow.TimeUnit) Instant {
