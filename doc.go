@@ -11,7 +11,7 @@
 //
 //	for b, err := range t.Scan(tarn.ScanOptions{Columns: []string{"id"}}).Batches(ctx) { … }
 //
-// Rows travel as Arrow record batches. Arrays are immutable and collected by the garbage collector:
+// Rows travel as Arrow record batches, see types.ArrowType for what columns are there. Arrays are immutable and collected by the garbage collector:
 // nobody has to release anything. Catalogs and tables are safe for concurrent use, writers and scans
 // are used by one goroutine each. Errors wrap the Err… values of this package.
 package tarn

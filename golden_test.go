@@ -111,7 +111,7 @@ func readGolden(t *testing.T, cat *tarn.Catalog, r *golden.Read) (got goldenRows
 	if err != nil {
 		return got, err
 	}
-	o := tarn.ScanOptions{Columns: r.Columns, Limit: r.Limit}
+	o := tarn.ScanOptions{Columns: r.Columns, Limit: r.Limit, WideTimestamps: true}
 	if r.Filter != nil {
 		if o.Filter, err = goldenFilter(r.Filter, fields); err != nil {
 			return got, err

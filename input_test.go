@@ -99,6 +99,8 @@ func TestValuesThatDoNotFit(t *testing.T) {
 	far := array.NewTimestampBuilder(memory.DefaultAllocator, &arrow.TimestampType{Unit: arrow.Second})
 	far.Append(1 << 61)
 	refused(t, keyed(t, "TIMESTAMP(3)"), columns(far.NewArray()), "far", "row 0: ")
+	refused(t, keyed(t, "TIMESTAMP(9)"), columns(build(t, types.WideTimestamp, "0", "999999999999999999")), "beyond", "row 1: 999999999999999999.000000000 s since 1970 are beyond what TIMESTAMP(9) holds")
+	refused(t, keyed(t, "TIMESTAMP(6)"), columns(build(t, types.WideTimestamp, "0")), "decimal", "DECIMAL(38, 9) in the batch, TIMESTAMP(6) in the table")
 	refused(t, keyed(t, "INT"), tarn.Batch{}, "no batch", "nil")
 	kinds := batchOf(t, fields("id", "INT"), `[{"id":1}]`)
 	kinds.Kinds = []types.RowKind{4}
@@ -164,6 +166,16 @@ func TestFormsOfArrow(t *testing.T) {
 		{"TIME(0)", build(t, arrow.FixedWidthTypes.Time32s, "00:00:01"), []string{`"00:00:01.000"`}},
 		{"TIMESTAMP(3)", build(t, &arrow.TimestampType{Unit: arrow.Second}, "1969-12-31 23:59:59"), []string{`"1969-12-31T23:59:59.000000000"`}},
 		{"TIMESTAMP(9)", build(t, &arrow.TimestampType{Unit: arrow.Second}, "2020-01-02 03:04:05"), []string{`"2020-01-02T03:04:05.000000000"`}},
+		{"TIMESTAMP(9)", build(t, &arrow.TimestampType{Unit: arrow.Second}, "0001-01-01 00:00:00"), []string{`"0001-01-01T00:00:00.000000000"`}},
+		{"TIMESTAMP(9)", build(t, &arrow.TimestampType{Unit: arrow.Millisecond}, "9999-12-31 23:59:59.999"), []string{`"9999-12-31T23:59:59.999000000"`}},
+		{"TIMESTAMP_LTZ(7)", build(t, &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}, "1582-10-04T00:00:00.000001Z", ""), []string{`"1582-10-04T00:00:00.000001000Z"`, "null"}},
+		{"TIMESTAMP(9)", build(t, &arrow.TimestampType{Unit: arrow.Nanosecond}, "", "1677-09-21 00:12:43.145224193"), []string{"null", `"1677-09-21T00:12:43.145224193"`}},
+		{"TIMESTAMP(9)", build(t, types.WideTimestamp, "-62135596799.999999999", "", "253402300799.999999999"), []string{`"0001-01-01T00:00:00.000000001"`, "null", `"9999-12-31T23:59:59.999999999"`}},
+		{"ARRAY<TIMESTAMP(9)>", build(t, arrow.ListOf(types.WideTimestamp), `["-0.000000001",null]`), []string{`["1969-12-31T23:59:59.999999999",null]`}},
+		{"ARRAY<TIMESTAMP(9)>", build(t, arrow.LargeListOf(types.WideTimestamp), `["-62135596800"]`), []string{`["0001-01-01T00:00:00.000000000"]`}},
+		{"ARRAY<TIMESTAMP(9)>", build(t, arrow.ListOf(arrow.FixedWidthTypes.Timestamp_us), `["0001-01-01T00:00:00Z"]`), []string{`["0001-01-01T00:00:00.000000000"]`}},
+		{"ROW<a INT, b TIMESTAMP_LTZ(9)>", build(t, arrow.StructOf(arrow.Field{Name: "b", Type: types.WideTimestamp, Nullable: true}), `{"b":"253402300799.5"}`), []string{`{"a":null,"b":"9999-12-31T23:59:59.500000000Z"}`}},
+		{"MAP<TIMESTAMP(9), INT>", build(t, arrow.MapOf(types.WideTimestamp, arrow.PrimitiveTypes.Int32), `[{"key":"-62135596800","value":1}]`), []string{`[["0001-01-01T00:00:00.000000000",1]]`}},
 		{"TIMESTAMP(6) WITH LOCAL TIME ZONE", build(t, &arrow.TimestampType{Unit: arrow.Second, TimeZone: zone}, "2020-01-02T03:04:05Z"), []string{`"2020-01-02T03:04:05.000000000Z"`}},
 		{"ARRAY<INT>", build(t, arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int32), "[1,2]", "", "[3,4]"), []string{"[1,2]", "null", "[3,4]"}},
 		{"ARRAY<TIMESTAMP(3)>", array.NewSlice(build(t, arrow.LargeListOf(&arrow.TimestampType{Unit: arrow.Second}), `["2020-01-01 00:00:00"]`, `["2020-01-02 00:00:00"]`), 1, 2), []string{`["2020-01-02T00:00:00.000000000"]`}},

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/options"
@@ -39,6 +40,10 @@ type ScanOptions struct {
 	Ordered bool
 	// BatchRows is the most rows of a batch; 0 is the default.
 	BatchRows int
+	// WideTimestamps gives TIMESTAMP and TIMESTAMP_LTZ of precision 7 to 9, also in parts of nested columns, as
+	// types.WideTimestamp, which holds all years (types.WideArrowSchema is the schema then). Without it they are
+	// timestamp[ns] of Arrow, and a row before 1677-09-21 or after 2262-04-11 ends the read with an error.
+	WideTimestamps bool
 }
 
 // Scan is a read that was described and has not begun.
@@ -57,6 +62,7 @@ type Plan struct {
 	SnapshotID int64
 	splits     []plan.Split
 	req        read.Request
+	wide       bool // as ScanOptions.WideTimestamps
 	system     *Batch
 }
 
@@ -271,7 +277,7 @@ func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error)
 			return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
 		}
 	}
-	p := &Plan{t: t, req: req}
+	p := &Plan{t: t, req: req, wide: s.o.WideTimestamps}
 	if snap != nil {
 		p.SnapshotID = snap.ID
 	}
@@ -341,8 +347,12 @@ func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	if p.system != nil {
 		return p.systemBatches
 	}
+	asked := p.form()
 	return func(yield func(Batch, error) bool) {
 		for b, err := range p.t.reader.Batches(ctx, p.splits, p.req) {
+			if err == nil {
+				b, err = asked(b)
+			}
 			if err != nil {
 				err = p.t.wrap(explain(err))
 			}
@@ -350,6 +360,24 @@ func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 				return
 			}
 		}
+	}
+}
+
+// form gives the function that brings batches into the form that the caller wants timestamps in.
+func (p *Plan) form() func(Batch) (Batch, error) {
+	if p.wide || !slices.ContainsFunc(p.req.Fields, func(f types.Field) bool { return types.HasNanos(f.Type) }) {
+		return func(b Batch) (Batch, error) { return b, nil }
+	}
+	schema := types.ArrowSchema(p.req.Fields)
+	return func(b Batch) (Batch, error) {
+		rec, err := cast.LayoutBatch(b.RecordBatch, p.req.Fields, schema)
+		if errors.Is(err, cast.ErrBeyond) {
+			err = fmt.Errorf("%w; ScanOptions.WideTimestamps reads all years", err)
+		}
+		if err != nil {
+			return Batch{}, err
+		}
+		return Batch{RecordBatch: rec, Kinds: b.Kinds}, nil
 	}
 }
 

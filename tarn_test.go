@@ -49,19 +49,16 @@ func rows(t testing.TB, tab *tarn.Table, lines ...string) tarn.Batch {
 func read(t testing.TB, tab *tarn.Table, o tarn.ScanOptions) []string {
 	t.Helper()
 	var out []string
-	for b, err := range tab.Scan(o).Batches(t.Context()) {
+	o.WideTimestamps = true
+	p, err := tab.Scan(o).Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := jsonrow.NewEncoder(p.Fields())
+	for b, err := range p.Batches(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var fs []types.Field
-		for _, f := range b.Schema().Fields() {
-			x, err := types.FromArrowField(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fs = append(fs, x)
-		}
-		e := jsonrow.NewEncoder(fs)
 		for i := range int(b.NumRows()) {
 			out = append(out, string(e.Append(nil, b.RecordBatch, i)))
 		}

@@ -275,7 +275,7 @@ func (t *target) compute(plan *shapePlan, r *decode.Row, cols []decode.Column) (
 		case m.from >= 0:
 			in = t.made[m.from]
 		case m.of >= 0 && r.Values[m.of] != nil:
-			b := array.NewBuilder(memory.DefaultAllocator, types.ArrowType(m.in))
+			b := array.NewBuilder(memory.DefaultAllocator, types.WideArrowType(m.in))
 			if err := decode.AppendTo(b, m.in, r.Values[m.of], &cols[m.of]); err != nil {
 				return nil, err
 			}

@@ -276,7 +276,7 @@ func (t *target) use(ctx context.Context, tab *tarn.Table) error {
 		return errors.Join(err, w.Close())
 	}
 	t.t, t.writer, t.fields, t.keyed = tab, w, fields, tab.HasPrimaryKey()
-	t.b = array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(fields))
+	t.b = array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(fields))
 	t.plans = map[*decode.Shape]*shapePlan{}
 	return nil
 }

@@ -287,6 +287,9 @@ func (l *Leaf) evalValue(a arrow.Array, t types.Type, out []uint8) error {
 		return nil
 	case *array.Decimal128:
 		v, ok := l.Values[0].(decimal128.Num)
+		if at, is := l.Values[0].(types.Instant); is && types.IsNanos(t) {
+			v, ok = at.Nanoseconds(), true
+		}
 		if !ok {
 			return bad()
 		}

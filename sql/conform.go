@@ -7,7 +7,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/types"
 )
 
 // toEngine gives a batch the types of DuckDB's schema; columns are taken by position.
@@ -44,6 +47,9 @@ func conformData(d arrow.ArrayData, want arrow.DataType) (arrow.ArrayData, error
 		if h, ok := have.(*arrow.TimestampType); ok {
 			return rescale(d, h.Unit, w.Unit, want)
 		}
+		if have.ID() == arrow.DECIMAL128 {
+			return narrow(d, w)
+		}
 	case *arrow.Time32Type:
 		if h, ok := have.(*arrow.Time64Type); ok {
 			return timeToMillis(d, h.Unit, want)
@@ -53,8 +59,13 @@ func conformData(d arrow.ArrayData, want arrow.DataType) (arrow.ArrayData, error
 	case *arrow.ListType, *arrow.MapType, *arrow.StructType:
 		return conformNested(d, want)
 	case *arrow.Decimal128Type:
-		if h, ok := have.(*arrow.Decimal128Type); ok && h.Scale == w.Scale {
-			return retype(d, want, nil), nil
+		switch h := have.(type) {
+		case *arrow.Decimal128Type:
+			if h.Scale == w.Scale {
+				return retype(d, want, nil), nil
+			}
+		case *arrow.TimestampType:
+			return widen(d, h), nil
 		}
 	}
 	if have.ID() == arrow.NULL {
@@ -160,6 +171,35 @@ func rescale(d arrow.ArrayData, from, to arrow.TimeUnit, want arrow.DataType) (a
 			q--
 		}
 		out[i] = q
+	}
+	return fromValues64(d, out, want), nil
+}
+
+// widen gives timestamps as types.WideTimestamp.
+func widen(d arrow.ArrayData, from *arrow.TimestampType) arrow.ArrayData {
+	src := values64(d)
+	out := make([]decimal128.Num, len(src))
+	for i, v := range src {
+		out[i] = types.InstantOf(v, from.Unit).Nanoseconds()
+	}
+	return array.NewData(types.WideTimestamp, len(out), []*memory.Buffer{validity(d), memory.NewBufferBytes(arrow.Decimal128Traits.CastToBytes(out))}, nil, d.NullN(), 0)
+}
+
+// narrow gives types.WideTimestamp in the engine's 64 bits, rounding down.
+func narrow(d arrow.ArrayData, want *arrow.TimestampType) (arrow.ArrayData, error) {
+	src := array.NewDecimal128Data(d)
+	out := make([]int64, src.Len())
+	for i, v := range src.Values() {
+		if src.IsNull(i) {
+			continue
+		}
+		at, ok := types.InstantOfNanos(v)
+		n, fits := at.In(want.Unit)
+		if !ok || !fits {
+			return nil, fmt.Errorf("%s is beyond what the engine's %s holds (with nanoseconds 1677-09-21 to 2262-04-11): leave such rows or the column out, "+
+				"change the column to TIMESTAMP(6), or use `tarn read`", types.AppendTimestamp(nil, at, 0), want)
+		}
+		out[i] = n
 	}
 	return fromValues64(d, out, want), nil
 }

@@ -81,7 +81,15 @@ func fitType(d arrow.ArrayData, t types.Type) error {
 			v[i] -= v[i] % step
 		}
 	case types.Timestamp, types.TimestampLTZ:
-		digits := map[arrow.TimeUnit]int{arrow.Second: 0, arrow.Millisecond: 3, arrow.Microsecond: 6, arrow.Nanosecond: 9}[d.DataType().(*arrow.TimestampType).Unit]
+		if types.IsNanos(t) {
+			values := arrow.Decimal128Traits.CastFromBytes(d.Buffers()[1].Bytes())[d.Offset() : d.Offset()+d.Len()]
+			for i, v := range values {
+				at, _ := types.InstantOfNanos(v) // conform made it of 64 bits
+				values[i] = at.Truncate(t.Precision).Nanoseconds()
+			}
+			return nil
+		}
+		digits := map[arrow.TimeUnit]int{arrow.Second: 0, arrow.Millisecond: 3, arrow.Microsecond: 6}[d.DataType().(*arrow.TimestampType).Unit]
 		step := int64(math.Pow10(max(0, digits-t.Precision)))
 		if v := values64(d); step > 1 {
 			for i := range v {

@@ -45,7 +45,7 @@ func (s *Session) write(ctx context.Context, w writing) (rows, snapshot int64, e
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	schema := types.ArrowSchema(nullable(fields))
+	schema := types.WideArrowSchema(nullable(fields))
 	next := func() (tarn.Batch, error) {
 		for {
 			rec, err := r.rows.next(ctx)

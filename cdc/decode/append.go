@@ -13,7 +13,7 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// AppendTo puts a value into the builder of a column of type t. from tells how the value is written; t
+// AppendTo puts a value into the builder of a column of type t, of types.ArrowType or types.WideArrowType. from tells how the value is written; t
 // may be wider than the type there, or another one: values are converted where that loses nothing but
 // digits behind the precision or scale of t (the fraction of a second is cut, decimals are rounded half up, as
 // the format's own tools do). nil is NULL. If there is an error, an *Error of WrongValue, nothing was put in.
@@ -59,6 +59,18 @@ func AppendTo(b array.Builder, t types.Type, raw []byte, from *Column) error {
 		}
 		b.Append(float32(v))
 	case *array.Decimal128Builder:
+		if types.IsNanos(t) {
+			v, null, err := instantOf(raw, from, t)
+			switch {
+			case err != nil:
+				return err
+			case null:
+				b.AppendNull()
+			default:
+				b.Append(v.Truncate(t.Precision).Nanoseconds())
+			}
+			return nil
+		}
 		v, err := decimalOf(raw, from, t)
 		if err != nil {
 			return err
@@ -334,7 +346,7 @@ func appendList(b *array.ListBuilder, raw []byte, from *Column, t types.Type) er
 		}
 	}
 	// Into a builder of its own first, so that an error leaves b as it was.
-	trial := array.NewBuilder(memoryAllocator, types.ArrowType(*t.Elem))
+	trial := array.NewBuilder(memoryAllocator, types.WideArrowType(*t.Elem))
 	for _, p := range parts {
 		if err := AppendTo(trial, *t.Elem, p, &elem); err != nil {
 			return err

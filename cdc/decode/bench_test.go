@@ -76,7 +76,7 @@ func BenchmarkDebeziumToArrow(b *testing.B) {
 	}
 	builders := make([]array.Builder, len(targets))
 	for i, t := range targets {
-		builders[i] = array.NewBuilder(memory.DefaultAllocator, types.ArrowType(t))
+		builders[i] = array.NewBuilder(memory.DefaultAllocator, types.WideArrowType(t))
 	}
 	d := decode.NewDebezium(decode.Options{})
 	b.ReportAllocs()

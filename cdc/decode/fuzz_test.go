@@ -30,7 +30,7 @@ func use(t *testing.T, ev decode.Event) {
 				targets = append([]types.Type{from.Type}, fuzzTypes...)
 			}
 			for _, typ := range targets {
-				b := array.NewBuilder(memory.DefaultAllocator, types.ArrowType(typ))
+				b := array.NewBuilder(memory.DefaultAllocator, types.WideArrowType(typ))
 				err := decode.AppendTo(b, typ, v, from)
 				if (err == nil) != (b.Len() == 1) {
 					t.Fatalf("%q as %v: %d values, error %v", v, typ, b.Len(), err)

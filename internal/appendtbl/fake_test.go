@@ -24,7 +24,7 @@ var fields = []types.Field{{Name: "n", Type: types.Type{Kind: types.BigInt}}}
 func numbers(v ...int64) batch.Batch {
 	b := array.NewInt64Builder(memory.DefaultAllocator)
 	b.AppendValues(v, nil)
-	return batch.Batch{RecordBatch: array.NewRecordBatch(types.ArrowSchema(fields), []arrow.Array{b.NewArray()}, int64(len(v)))}
+	return batch.Batch{RecordBatch: array.NewRecordBatch(types.WideArrowSchema(fields), []arrow.Array{b.NewArray()}, int64(len(v)))}
 }
 
 // fakeStore keeps data files in memory; a row takes 10 bytes.

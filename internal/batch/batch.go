@@ -1,6 +1,8 @@
 // Package batch holds what rows travel in: Arrow record batches with row kinds, readers of them,
 // and the gathering of rows by reference.
 //
+// Columns have the Arrow types of types.WideArrowType.
+//
 // Memory: all arrays come from Go's allocator and are collected by the garbage collector. Nobody
 // has to call Retain or Release, and nobody may call Release on a batch that was not made by
 // themselves. Arrays are immutable: whoever holds a batch may keep it as long as they like, and

@@ -153,7 +153,7 @@ func TestHasherAgrees(t *testing.T) {
 	} {
 		fields = append(fields, types.Field{ID: i, Name: s, Type: types.MustParse(s)})
 	}
-	b := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(fields))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(fields))
 	const rows = 300
 	for range rows {
 		for i, f := range fields {
@@ -228,7 +228,8 @@ func randomDatum(r *rand.Rand, t types.Type) types.Datum {
 	case types.Binary, types.Varbinary:
 		return []byte(strings.Repeat("\xff", r.IntN(20)))
 	}
-	return types.Instant{Millis: int64(int32(r.Uint32())), Nanos: r.Int32N(1_000_000)}.Truncate(t.Precision)
+	const first, last = -62135596800000, 253402300799999 // of the years 1 and 9999
+	return types.Instant{Millis: first + r.Int64N(last-first), Nanos: r.Int32N(1_000_000)}.Truncate(t.Precision)
 }
 
 func FuzzDecode(f *testing.F) {
@@ -278,7 +279,7 @@ func bench(b *testing.B, rows int, names ...string) {
 		ts, cols = append(ts, fields[i].Type), append(cols, i)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	rb := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(fields))
+	rb := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(fields))
 	for range rows {
 		for i, t := range ts {
 			if err := types.AppendDatum(rb.Field(i), t, randomDatum(r, t)); err != nil {

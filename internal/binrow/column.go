@@ -30,6 +30,7 @@ const (
 	shapeBytes
 	shapeWideDecimal
 	shapeWideTimestamp
+	shapeNanos
 	shapeDatum // values are taken one by one
 )
 
@@ -72,7 +73,10 @@ func bind(arr arrow.Array, t *types.Type) column {
 		c.f64, c.shape = a.Float64Values(), shapeF64
 	case *array.Decimal128:
 		c.dec, c.shape = a.Values(), shapeDecimal
-		if wideDecimal(t) {
+		switch {
+		case types.IsNanos(*t):
+			c.shape = shapeNanos
+		case wideDecimal(t):
 			c.shape = shapeWideDecimal
 		}
 	case *array.Date32:
@@ -136,6 +140,9 @@ func (c *column) put(w *rowWriter, i, row int) {
 		appendBytes(w, i, c.bin.Value(row))
 	case c.shape == shapeWideDecimal:
 		w.decimal(i, c.dec[row])
+	case c.shape == shapeNanos:
+		at, _ := types.InstantOfNanos(c.dec[row]) // writers let in nothing else
+		w.instant(i, at)
 	case c.shape == shapeWideTimestamp:
 		w.instant(i, types.InstantOf(int64(c.ts[row]), c.unit))
 	default:

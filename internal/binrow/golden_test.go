@@ -108,7 +108,7 @@ func datum(t *testing.T, typ types.Type, raw json.RawMessage) types.Datum {
 
 func record(t *testing.T, fields []types.Field, rows []map[string]json.RawMessage) arrow.RecordBatch {
 	t.Helper()
-	b := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(fields))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(fields))
 	for _, r := range rows {
 		for i, f := range fields {
 			if err := types.AppendDatum(b.Field(i), f.Type, datum(t, f.Type, r[f.Name])); err != nil {

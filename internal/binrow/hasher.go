@@ -41,7 +41,7 @@ func NewHasher(cols []int, ts []types.Type) (*Hasher, error) {
 
 func atomic(k types.Kind) bool { return k >= types.Boolean && k <= types.TimestampLTZ }
 
-// Hash appends the hash of each row to out. The columns have the Arrow types of types.ArrowType.
+// Hash appends the hash of each row to out. The columns have the Arrow types of types.WideArrowType.
 func (h *Hasher) Hash(rec arrow.RecordBatch, out []int32) []int32 {
 	n := int(rec.NumRows())
 	out = slices.Grow(out, n)

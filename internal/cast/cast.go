@@ -138,8 +138,8 @@ func Cast(a arrow.Array, from, to types.Type) (arrow.Array, error) {
 	if !CanCast(from, to, true) {
 		return nil, fmt.Errorf("%s cannot be cast to %s", from, to)
 	}
-	dt := types.ArrowType(to)
-	if have, want := a.DataType().ID(), types.ArrowType(from).ID(); have != want {
+	dt := types.WideArrowType(to)
+	if have, want := a.DataType().ID(), types.WideArrowType(from).ID(); have != want {
 		return nil, fmt.Errorf("an array of type %s was given as %s", a.DataType(), from)
 	}
 	switch f, t := from.Kind, to.Kind; {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/tarnlake/tarn/types"
 )
@@ -12,8 +13,17 @@ import (
 const millisPerDay = 86_400_000
 
 // instants makes a TIMESTAMP or TIMESTAMP_LTZ array; digits below the unit are dropped. A point in time that the Arrow type of the
-// precision cannot hold is an error: nanoseconds only reach from 1677 to 2262.
+// precision cannot hold is an error: microseconds reach some 290,000 years.
 func instants[T any](c column[T], at func(T) types.Instant, to types.Type) (arrow.Array, error) {
+	if types.IsNanos(to) {
+		out := make([]decimal128.Num, len(c.vals))
+		for i, v := range c.vals {
+			if c.mask.valid(i) {
+				out[i] = at(v).Nanoseconds()
+			}
+		}
+		return fixed(types.WideTimestamp, out, c.mask), nil
+	}
 	unit := types.TimeUnit(to.Precision)
 	out := make([]arrow.Timestamp, len(c.vals))
 	for i, v := range c.vals {
@@ -23,11 +33,11 @@ func instants[T any](c column[T], at func(T) types.Instant, to types.Type) (arro
 		p := at(v)
 		n, ok := p.In(unit)
 		if !ok {
-			return nil, fmt.Errorf("%s is out of the range of %s, which is 1677 to 2262 in memory", types.AppendTimestamp(nil, p, 0), to)
+			return nil, fmt.Errorf("%s is out of the range of %s", types.AppendTimestamp(nil, p, 0), to)
 		}
 		out[i] = arrow.Timestamp(n)
 	}
-	return fixed(types.ArrowType(to), out, c.mask), nil
+	return fixed(types.WideArrowType(to), out, c.mask), nil
 }
 
 // fromDays converts DATE and TIME. As in the reference the milliseconds of a TIME stay, whatever the
@@ -43,11 +53,14 @@ func fromDays(c column[int64], from types.Kind, to types.Type) (arrow.Array, err
 // fromInstants rounds down, before 1970 too (the reference up to 1.4 rounds towards 1970 there).
 // TIMESTAMP and TIMESTAMP_LTZ are the same point in time: the time zone of a session is UTC.
 func fromInstants(a arrow.Array, from, to types.Type) (arrow.Array, error) {
+	if x, ok := a.(*array.Decimal128); ok {
+		return fromWide(column[decimal128.Num]{x.Values(), maskOf(a)}, to)
+	}
 	x := a.(*array.Timestamp)
 	unit := types.TimeUnit(from.Precision)
 	c := column[arrow.Timestamp]{x.TimestampValues(), maskOf(a)}
-	dt := types.ArrowType(to)
-	perSecond := map[arrow.TimeUnit]int64{arrow.Millisecond: 1e3, arrow.Microsecond: 1e6, arrow.Nanosecond: 1e9}[unit]
+	dt := types.WideArrowType(to)
+	perSecond := map[arrow.TimeUnit]int64{arrow.Millisecond: 1e3, arrow.Microsecond: 1e6}[unit]
 	switch to.Kind {
 	case types.Timestamp, types.TimestampLTZ:
 		return instants(c, func(v arrow.Timestamp) types.Instant { return types.InstantOf(int64(v), unit).Truncate(to.Precision) }, to)
@@ -68,6 +81,36 @@ func fromInstants(a arrow.Array, from, to types.Type) (arrow.Array, error) {
 	out := make([]int64, len(c.vals))
 	for i, v := range c.vals {
 		out[i] = types.FloorDiv(int64(v), perSecond)
+	}
+	return fromInts(column[int64]{out, c.mask}, to)
+}
+
+// fromWide is fromInstants for precisions of 7 to 9.
+func fromWide(c column[decimal128.Num], to types.Type) (arrow.Array, error) {
+	at := func(v decimal128.Num) types.Instant {
+		i, _ := types.InstantOfNanos(v) // writers let in nothing else
+		return i
+	}
+	switch to.Kind {
+	case types.Timestamp, types.TimestampLTZ:
+		return instants(c, func(v decimal128.Num) types.Instant { return at(v).Truncate(to.Precision) }, to)
+	case types.Date:
+		out := make([]int32, len(c.vals))
+		for i, v := range c.vals {
+			out[i] = int32(types.FloorDiv(at(v).Millis, millisPerDay))
+		}
+		return fixed(types.WideArrowType(to), out, c.mask), nil
+	case types.Time:
+		out := make([]int32, len(c.vals))
+		for i, v := range c.vals {
+			ms := at(v).Millis
+			out[i] = int32(ms - types.FloorDiv(ms, millisPerDay)*millisPerDay)
+		}
+		return fixed(types.WideArrowType(to), out, c.mask), nil
+	}
+	out := make([]int64, len(c.vals))
+	for i, v := range c.vals {
+		out[i] = types.FloorDiv(at(v).Millis, 1000)
 	}
 	return fromInts(column[int64]{out, c.mask}, to)
 }

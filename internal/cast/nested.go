@@ -18,7 +18,7 @@ func fieldOf(t types.Type, id int) int {
 
 // nested converts the parts and keeps which are there.
 func nested(a arrow.Array, from, to types.Type) (arrow.Array, error) {
-	dt := types.ArrowType(to)
+	dt := types.WideArrowType(to)
 	switch x := a.(type) {
 	case *array.Map: // before List: a Map is one inside
 		return entries(x, dt.(*arrow.MapType), from, to)
@@ -78,7 +78,7 @@ func entries(x *array.Map, dt *arrow.MapType, from, to types.Type) (arrow.Array,
 
 // row converts the fields of rows; those that the file does not have are NULL.
 func row(x *array.Struct, from, to types.Type) (arrow.Array, error) {
-	dt := types.ArrowType(to).(*arrow.StructType)
+	dt := types.WideArrowType(to).(*arrow.StructType)
 	parts := make([]arrow.ArrayData, len(to.Fields))
 	for i, t := range to.Fields {
 		k := fieldOf(from, t.ID)

@@ -56,7 +56,7 @@ func integers(a arrow.Array) column[int64] {
 
 // fromInts converts numbers; what a narrower type cannot hold loses its high bits.
 func fromInts(c column[int64], to types.Type) (arrow.Array, error) {
-	dt := types.ArrowType(to)
+	dt := types.WideArrowType(to)
 	switch to.Kind {
 	case types.Boolean:
 		return booleans(len(c.vals), c.mask, func(i int) bool { return c.vals[i] != 0 }), nil
@@ -100,7 +100,7 @@ func floats(a arrow.Array) column[float64] {
 // fromFloats converts numbers. Integers take what is before the point; what is outside of 32 or 64 bits
 // becomes the nearest number there is, and then loses its high bits in narrower types, as in Java.
 func fromFloats(c column[float64], to types.Type) (arrow.Array, error) {
-	dt := types.ArrowType(to)
+	dt := types.WideArrowType(to)
 	switch to.Kind {
 	case types.TinyInt:
 		return fixed(dt, convert[int32, int8](clamp32(c.vals)), c.mask), nil
@@ -160,7 +160,7 @@ func clamp(f float64, lo, hi int64) int64 {
 // fromDecimals converts decimals: other scales round half up, integers take what is before the point.
 func fromDecimals(a arrow.Array, from, to types.Type) (arrow.Array, error) {
 	vals, m := a.(*array.Decimal128).Values(), maskOf(a)
-	dt := types.ArrowType(to)
+	dt := types.WideArrowType(to)
 	switch to.Kind {
 	case types.Decimal:
 		out := append([]decimal128.Num(nil), vals...)

@@ -22,9 +22,9 @@ func KeepsOrder(from, to types.Type) bool {
 	case a == types.Decimal && b == types.Decimal:
 		return to.Scale >= from.Scale && to.Precision-to.Scale >= from.Precision-from.Scale
 	case isInstant(a) && isInstant(b):
-		return to.Precision >= from.Precision && types.TimeUnit(to.Precision) <= types.TimeUnit(6) // all years are in range
+		return to.Precision >= from.Precision
 	case a == types.Date && isInstant(b):
-		return types.TimeUnit(to.Precision) <= types.TimeUnit(6)
+		return true
 	}
 	return false
 }

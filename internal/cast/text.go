@@ -44,6 +44,12 @@ func printer(a arrow.Array, t types.Type) (func(b []byte, i int) []byte, error) 
 	case *array.Float64:
 		return func(b []byte, i int) []byte { return types.AppendFloat(b, x.Value(i), 64) }, nil
 	case *array.Decimal128:
+		if isInstant(t.Kind) {
+			return func(b []byte, i int) []byte {
+				v, _ := types.InstantOfNanos(x.Value(i))
+				return types.AppendTimestamp(b, v, t.Precision)
+			}, nil
+		}
 		return func(b []byte, i int) []byte { return types.AppendDecimal(b, x.Value(i), t.Scale) }, nil
 	case *array.Date32:
 		return func(b []byte, i int) []byte { return types.AppendDate(b, int64(x.Value(i))) }, nil
@@ -198,7 +204,7 @@ func fitBytes(a arrow.Array, to types.Type) (arrow.Array, error) {
 func fromText(a arrow.Array, to types.Type) (arrow.Array, error) {
 	s := a.(*array.String)
 	n, m := a.Len(), maskOf(a)
-	dt := types.ArrowType(to)
+	dt := types.WideArrowType(to)
 	switch to.Kind {
 	case types.Binary, types.Varbinary:
 		return fitBytes(array.MakeFromData(retypeData(a.Data(), arrow.BinaryTypes.Binary)), to)

@@ -9,7 +9,7 @@ import (
 
 // Value converts one value of an atomic type; see Cast.
 func Value(v types.Datum, from, to types.Type) (types.Datum, error) {
-	b := array.NewBuilder(memory.DefaultAllocator, types.ArrowType(from))
+	b := array.NewBuilder(memory.DefaultAllocator, types.WideArrowType(from))
 	if err := types.AppendDatum(b, from, v); err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (c *csvRows) head() error {
 
 // Next implements batch.Reader.
 func (c *csvRows) Next(ctx context.Context) (batch.Batch, error) {
-	b := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(c.fields))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(c.fields))
 	nested := make([]*jsonrow.Decoder, len(c.fields))
 	for i, f := range c.fields {
 		if f.Type.IsNested() || f.Type.Kind == types.Variant {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/internal/format"
 	"github.com/tarnlake/tarn/internal/format/parquet"
 	"github.com/tarnlake/tarn/internal/jsonrow"
@@ -59,19 +61,20 @@ func (a *app) rowWriter(fields []types.Field, kinds bool) (rowWriter, error) {
 	if kinds && (name == "arrow" || name == "parquet") {
 		all := append([]types.Field{{ID: len(fields), Name: kindColumn, Type: types.VarcharType(types.MaxLength)}}, fields...)
 		inner, err := a.rowWriter(all, false)
-		return &kindRows{inner, types.ArrowSchema(all)}, err
+		return &kindRows{inner}, err
 	}
 	switch name {
 	case "json", "jsonl":
 		return &jsonRows{w: w, e: jsonrow.NewEncoder(fields), kinds: kinds, array: name == "json"}, nil
 	case "arrow":
-		return &arrowRows{buf: w, w: ipc.NewWriter(w, ipc.WithSchema(types.ArrowSchema(fields)))}, nil
+		schema := types.ArrowSchema(fields)
+		return &arrowRows{buf: w, fields: fields, schema: schema, w: ipc.NewWriter(w, ipc.WithSchema(schema))}, nil
 	case "parquet":
 		pw, err := parquet.Format{}.NewWriter(w, fields, format.WriteOptions{})
 		if err != nil {
 			return nil, err
 		}
-		return &parquetRows{buf: w, w: pw}, nil
+		return &parquetRows{buf: w, fields: fields, schema: types.WideArrowSchema(fields), w: pw}, nil
 	}
 	t := &textRows{a: a, buf: w, fields: fields, kinds: kinds, form: name}
 	if name == "csv" || name == "tsv" {
@@ -143,10 +146,7 @@ func (j *jsonRows) end() error {
 }
 
 // kindRows puts the kinds of rows into a column.
-type kindRows struct {
-	rowWriter
-	schema *arrow.Schema
-}
+type kindRows struct{ rowWriter }
 
 func (k *kindRows) rows(b tarn.Batch) error {
 	col := array.NewStringBuilder(memory.DefaultAllocator)
@@ -154,15 +154,29 @@ func (k *kindRows) rows(b tarn.Batch) error {
 		col.Append(kindOf(b, i).String())
 	}
 	cols := append([]arrow.Array{col.NewArray()}, b.Columns()...)
-	return k.rowWriter.rows(tarn.Batch{RecordBatch: array.NewRecordBatch(k.schema, cols, b.NumRows())})
+	head := []arrow.Field{{Name: kindColumn, Type: arrow.BinaryTypes.String, Nullable: true}}
+	schema := arrow.NewSchema(append(head, b.Schema().Fields()...), nil)
+	return k.rowWriter.rows(tarn.Batch{RecordBatch: array.NewRecordBatch(schema, cols, b.NumRows())})
 }
 
 type arrowRows struct {
-	buf *bufio.Writer
-	w   *ipc.Writer
+	buf    *bufio.Writer
+	fields []types.Field
+	schema *arrow.Schema
+	w      *ipc.Writer
 }
 
-func (r *arrowRows) rows(b tarn.Batch) error { return r.w.Write(b.RecordBatch) }
+// rows writes timestamps of nanoseconds as Arrow has them, for the sake of those who read them.
+func (r *arrowRows) rows(b tarn.Batch) error {
+	rec, err := cast.LayoutBatch(b.RecordBatch, r.fields, r.schema)
+	if errors.Is(err, cast.ErrBeyond) {
+		return fmt.Errorf("%w; --output parquet and --json hold all years", err)
+	}
+	if err != nil {
+		return err
+	}
+	return r.w.Write(rec)
+}
 
 func (r *arrowRows) end() error {
 	if err := r.w.Close(); err != nil {
@@ -172,11 +186,19 @@ func (r *arrowRows) end() error {
 }
 
 type parquetRows struct {
-	buf *bufio.Writer
-	w   format.Writer
+	buf    *bufio.Writer
+	fields []types.Field
+	schema *arrow.Schema
+	w      format.Writer
 }
 
-func (r *parquetRows) rows(b tarn.Batch) error { return r.w.Write(b.RecordBatch) }
+func (r *parquetRows) rows(b tarn.Batch) error {
+	rec, err := cast.LayoutBatch(b.RecordBatch, r.fields, r.schema)
+	if err != nil {
+		return err
+	}
+	return r.w.Write(rec)
+}
 
 func (r *parquetRows) end() error {
 	if _, err := r.w.Close(); err != nil {

@@ -27,7 +27,7 @@ type Format interface {
 // ReadOptions say what to read.
 type ReadOptions struct {
 	// Fields are the columns wanted, in the order wanted, with the types that the rows shall have
-	// (types.ArrowSchema). They are found in the file by name, members of ROWs too. A column that
+	// (types.WideArrowSchema). They are found in the file by name, members of ROWs too. A column that
 	// the file does not have is all NULL. The file's physical type may be another one that holds
 	// the same values (INT96 for a timestamp, FIXED_LEN_BYTE_ARRAY for a decimal, legacy lists); a
 	// type that cannot hold them is an error naming the file's and the wanted type.

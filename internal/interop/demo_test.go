@@ -71,7 +71,7 @@ func TestDemo(t *testing.T) {
 // objects writes rows of the shop as rows that were read are written.
 func objects(t *testing.T, fields []types.Field, rows [][]types.Datum) []string {
 	t.Helper()
-	b := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(fields))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(fields))
 	for _, r := range rows {
 		for i, v := range r {
 			if err := types.AppendDatum(b.Field(i), fields[i].Type, v); err != nil {

@@ -114,8 +114,8 @@ func timestamps(t types.Type) []string {
 		zone = "Z"
 	}
 	far := []string{"1582-10-04T23:59:59.987654321", "0001-01-01T00:00:00.000000001", "9999-12-31T23:59:59.999999999"}
-	if t.Precision > 6 { // Arrow's nanoseconds reach no further
-		far = []string{"1677-09-22T00:00:00.000000001", "2262-04-11T23:47:16.854775807"}
+	if t.Precision > 6 { // around the ends of what 64 bits of nanoseconds hold
+		far = append(far, "1582-10-15T00:00:00.000000001", "1677-09-21T00:12:43.145224191", "2262-04-11T23:47:16.854775808")
 	}
 	var out []string
 	for _, v := range append(far, "1970-01-01T00:00:00.000000000", "1969-12-31T23:59:59.999999999", "2024-02-29T12:34:56.123456789", "1969-12-31T23:59:59.000000000") {

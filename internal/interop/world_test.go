@@ -274,7 +274,7 @@ func (tab table) seen(t testing.TB, by side, options map[string]string) []string
 		}
 	}
 	e := jsonrow.NewEncoder(fields)
-	for b, err := range x.Scan(tarn.ScanOptions{}).Batches(t.Context()) {
+	for b, err := range x.Scan(tarn.ScanOptions{WideTimestamps: true}).Batches(t.Context()) {
 		if err != nil {
 			t.Fatalf("%s: %v", tab.name, err)
 		}

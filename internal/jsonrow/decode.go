@@ -34,7 +34,7 @@ type Decoder struct {
 
 // NewDecoder makes a Decoder for the columns of a table.
 func NewDecoder(fields []types.Field) *Decoder {
-	d := &Decoder{fields: fields, schema: types.ArrowSchema(fields), at: map[string]int{}, row: make([]any, len(fields)), seen: make([]bool, len(fields))}
+	d := &Decoder{fields: fields, schema: types.WideArrowSchema(fields), at: map[string]int{}, row: make([]any, len(fields)), seen: make([]bool, len(fields))}
 	d.b = array.NewRecordBuilder(memory.DefaultAllocator, d.schema)
 	for i, f := range fields {
 		d.at[f.Name] = i

@@ -91,6 +91,10 @@ func appendValue(dst []byte, a arrow.Array, i int, t types.Type) []byte {
 	case *array.Float64:
 		return appendFloat(dst, x.Value(i), 64)
 	case *array.Decimal128:
+		if types.IsNanos(t) {
+			v, _ := types.InstantOfNanos(x.Value(i)) // writers let in nothing else
+			return appendInstant(dst, v, t.Kind == types.TimestampLTZ)
+		}
 		dst = append(dst, '"')
 		dst = types.AppendDecimal(dst, x.Value(i), t.Scale)
 		return append(dst, '"')

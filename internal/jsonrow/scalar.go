@@ -211,8 +211,8 @@ func parseInstant(text string, t types.Type) (any, error) {
 	if v.Truncate(t.Precision) != v {
 		return nil, fmt.Errorf("%.60q is more exact than %s", text, t)
 	}
-	if _, ok := v.In(types.TimeUnit(t.Precision)); !ok {
-		return nil, fmt.Errorf("%.60q is outside of what %s holds here: 1677-09-21 to 2262-04-11", text, t)
+	if _, ok := v.In(types.TimeUnit(t.Precision)); !ok && !types.IsNanos(t) {
+		return nil, fmt.Errorf("%.60q is outside of what %s holds", text, t)
 	}
 	return v, nil
 }

@@ -327,18 +327,15 @@ func floorDiv(a, b int64) int64 {
 func wideColumn(a arrow.Array, t types.Type, out []byte, stride int) error {
 	switch a := a.(type) {
 	case *array.Decimal128:
+		if t.Kind != types.Decimal {
+			for i, v := range a.Values() {
+				x, _ := types.InstantOfNanos(v) // writers let in nothing else
+				putInstant(out[i*stride:], x)
+			}
+			return nil
+		}
 		for i, v := range a.Values() {
 			putDecimal(out[i*stride:], v)
-		}
-	case *array.Timestamp:
-		per := unitsPerSecond(a.DataType().(*arrow.TimestampType).Unit)
-		for i, v := range a.TimestampValues() {
-			millis := rescale(int64(v), per, 1000)
-			nanos := int64(0)
-			if per > 1000 {
-				nanos = (int64(v) - millis*(per/1000)) * (1000000000 / per)
-			}
-			putInstant(out[i*stride:], types.Instant{Millis: millis, Nanos: int32(nanos)})
 		}
 	default:
 		return fmt.Errorf("kv: array of type %s where %v is expected", a.DataType(), t)

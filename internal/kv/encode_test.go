@@ -50,8 +50,15 @@ var ordered = []struct {
 	{types.Type{Kind: types.Timestamp, Precision: 6}, arrow.FixedWidthTypes.Timestamp_us, []types.Datum{
 		types.Instant{Millis: -5, Nanos: 1000}, types.Instant{Millis: -5, Nanos: 2000}, types.Instant{Millis: 7},
 	}},
-	{types.Type{Kind: types.TimestampLTZ, Precision: 9}, arrow.FixedWidthTypes.Timestamp_ns, []types.Datum{
-		types.Instant{Millis: -5, Nanos: 1}, types.Instant{Millis: -5, Nanos: 2}, types.Instant{Millis: 7},
+	{types.Type{Kind: types.Timestamp, Precision: 9}, types.WideTimestamp, []types.Datum{
+		types.Instant{Millis: -62135596800000},
+		types.Instant{Millis: -62135596800000, Nanos: 1},
+		types.Instant{Millis: -5, Nanos: 1},
+		types.Instant{Millis: -1, Nanos: 999999},
+		types.Instant{},
+		types.Instant{Millis: 9223372036854, Nanos: 775807},
+		types.Instant{Millis: 9223372036854, Nanos: 775808},
+		types.Instant{Millis: 253402300799999, Nanos: 999999},
 	}},
 }
 
@@ -82,6 +89,9 @@ func arrayOf(t arrow.DataType, vals []types.Datum) arrow.Array {
 		case *array.Float64Builder:
 			b.Append(v.(float64))
 		case *array.Decimal128Builder:
+			if at, ok := v.(types.Instant); ok {
+				v = at.Nanoseconds()
+			}
 			b.Append(v.(decimal128.Num))
 		case *array.StringBuilder:
 			b.Append(v.(string))

@@ -40,7 +40,7 @@ func mix(z uint64) uint64 {
 }
 
 func orders(from, n int, keys uint64) arrow.RecordBatch {
-	b := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(orderFields))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(orderFields))
 	for i := from; i < from+n; i++ {
 		h := mix(uint64(i))
 		note := fmt.Sprintf("%060x", h)[60-20-int(h%41):]

@@ -87,7 +87,7 @@ func (r *fakeReader) Next(context.Context) (batch.Batch, error) {
 		}
 		cols[i] = rec.Column(at[0])
 	}
-	return batch.Batch{RecordBatch: array.NewRecordBatch(types.ArrowSchema(r.names), cols, rec.NumRows())}, nil
+	return batch.Batch{RecordBatch: array.NewRecordBatch(types.WideArrowSchema(r.names), cols, rec.NumRows())}, nil
 }
 
 func (r *fakeReader) Close() error {
@@ -235,7 +235,7 @@ type row struct {
 func num(v int64) *int64 { return &v }
 
 func rowsBatch(rows []row) batch.Batch {
-	b := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(rowFields))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(rowFields))
 	out := batch.Batch{}
 	for _, r := range rows {
 		b.Field(0).(*array.StringBuilder).Append(r.v)

@@ -64,7 +64,7 @@ func (t *Table) newJob(w want) (*job, error) {
 		}
 		j.outCols = append(j.outCols, add(src))
 	}
-	j.outSchema = types.ArrowSchema(w.out)
+	j.outSchema = types.WideArrowSchema(w.out)
 	j.layout.Encoder = t.encoder
 	j.layout.Order = kv.Order{Number: -1, Encoder: t.sequence}
 	if !w.alone {
@@ -87,7 +87,7 @@ func (t *Table) newJob(w want) (*job, error) {
 	if w.kinds && (w.drop || w.give || t.c.Engine.NeedsKinds()) {
 		j.kind = add(datafile.KindField())
 	}
-	j.inSchema = types.ArrowSchema(j.in)
+	j.inSchema = types.WideArrowSchema(j.in)
 	return j, nil
 }
 

@@ -277,9 +277,12 @@ func (w *world) compare(s state, opts map[string]string) {
 func (w *world) read(tab *tarn.Table, o tarn.ScanOptions) []string {
 	w.t.Helper()
 	var got []string
-	for b, err := range tab.Scan(o).Batches(w.ctx) {
+	o.WideTimestamps = true
+	p, err := tab.Scan(o).Plan(w.ctx)
+	w.must(err)
+	for b, err := range p.Batches(w.ctx) {
 		w.must(err)
-		got = append(got, textsOf(w.t, b)...)
+		got = append(got, textsOf(b, p.Fields())...)
 	}
 	slices.Sort(got)
 	return got

@@ -94,7 +94,7 @@ func batchOf(f failer, cols []column, rows []row) tarn.Batch {
 	for i := range fields {
 		fields[i].Type.NotNull = false // a delete may leave columns out
 	}
-	s := types.ArrowSchema(fields)
+	s := types.WideArrowSchema(fields)
 	arrs := make([]arrow.Array, len(cols))
 	for i, c := range cols {
 		b := array.NewBuilder(memory.DefaultAllocator, s.Field(i).Type)
@@ -115,14 +115,9 @@ func batchOf(f failer, cols []column, rows []row) tarn.Batch {
 }
 
 // textsOf gives the rows of a batch as row.text does.
-func textsOf(f failer, b tarn.Batch) []string {
-	f.Helper()
+func textsOf(b tarn.Batch, fields []types.Field) []string {
 	out := make([]string, b.NumRows())
-	for k, field := range b.Schema().Fields() {
-		x, err := types.FromArrowField(field)
-		if err != nil {
-			f.Fatalf("column %s: %v", field.Name, err)
-		}
+	for k, x := range fields {
 		for i := range out {
 			out[i] += fmt.Sprintf("%s=%s ", x.Name, show(x.Type, types.DatumAt(b.Column(k), i, x.Type)))
 		}
@@ -133,11 +128,16 @@ func textsOf(f failer, b tarn.Batch) []string {
 // scan reads rows as sorted texts.
 func scan(t testing.TB, tab *tarn.Table, o tarn.ScanOptions) ([]string, error) {
 	var out []string
-	for b, err := range tab.Scan(o).Batches(t.Context()) {
+	o.WideTimestamps = true
+	p, err := tab.Scan(o).Plan(t.Context())
+	if err != nil {
+		return nil, err
+	}
+	for b, err := range p.Batches(t.Context()) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, textsOf(t, b)...)
+		out = append(out, textsOf(b, p.Fields())...)
 	}
 	slices.Sort(out)
 	return out, nil

@@ -61,8 +61,8 @@ type world struct {
 }
 
 var (
-	keyTypes   = []string{"INT", "BIGINT", "STRING", "DATE", "DECIMAL(10, 2)", "BOOLEAN", "TIMESTAMP(3)", "SMALLINT", "DOUBLE"}
-	valueTypes = []string{"INT", "BIGINT", "STRING", "DOUBLE", "DECIMAL(10, 2)", "DATE", "BOOLEAN", "FLOAT", "TIMESTAMP(6)", "VARCHAR(5)"}
+	keyTypes   = []string{"INT", "BIGINT", "STRING", "DATE", "DECIMAL(10, 2)", "BOOLEAN", "TIMESTAMP(3)", "TIMESTAMP(9)", "SMALLINT", "DOUBLE"}
+	valueTypes = []string{"INT", "BIGINT", "STRING", "DOUBLE", "DECIMAL(10, 2)", "DATE", "BOOLEAN", "FLOAT", "TIMESTAMP(6)", "TIMESTAMP_LTZ(9)", "VARCHAR(5)"}
 	columns    = []string{"a", "b", "c", "D", "e f"}
 	wider      = map[string][]string{
 		"INT": {"BIGINT", "DECIMAL(20, 2)", "STRING"}, "FLOAT": {"DOUBLE"}, "DECIMAL(10, 2)": {"DECIMAL(12, 2)", "DECIMAL(14, 3)"},
@@ -77,7 +77,10 @@ func valueOf(t types.Type, n int) string {
 		return []string{"false", "true"}[n%2]
 	case types.Date:
 		return fmt.Sprintf("%04d-0%d-1%d", 1969+n/9, n%9+1, n%10)
-	case types.Timestamp:
+	case types.Timestamp, types.TimestampLTZ:
+		if t.Precision > 6 { // all centuries
+			return fmt.Sprintf("%04d-01-02 03:04:05.%09d", (n*1721+1)%9999, n)
+		}
 		return fmt.Sprintf("19%02d-01-02 03:04:05.%03d", n%90+10, n)
 	case types.Decimal:
 		return fmt.Sprintf("%d.%02d", n/3-5, n%100)

@@ -200,7 +200,7 @@ func (p *Planner) bucketsOf(keys [][]types.Datum, total int) (map[int]bool, erro
 	if err != nil {
 		return nil, err
 	}
-	sc := types.ArrowSchema(fields)
+	sc := types.WideArrowSchema(fields)
 	arrays := make([]arrow.Array, len(fields))
 	for i := range fields {
 		b := array.NewBuilder(memory.DefaultAllocator, sc.Field(i).Type)

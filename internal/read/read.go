@@ -210,7 +210,7 @@ func (f *filtered) project(b batch.Batch) batch.Batch {
 		return b
 	}
 	if f.schema == nil {
-		f.schema = types.ArrowSchema(f.fields[:f.want])
+		f.schema = types.WideArrowSchema(f.fields[:f.want])
 	}
 	b.RecordBatch = array.NewRecordBatch(f.schema, b.Columns()[:f.want], b.NumRows())
 	return b

@@ -59,7 +59,7 @@ func Select(b batch.Batch, req Request) (batch.Batch, error) {
 		cols[i] = b.Column(k[0])
 	}
 	n := b.NumRows()
-	b.RecordBatch = array.NewRecordBatch(types.ArrowSchema(req.Fields), cols, n)
+	b.RecordBatch = array.NewRecordBatch(types.WideArrowSchema(req.Fields), cols, n)
 	if req.Limit > 0 && n > req.Limit {
 		b.RecordBatch = b.NewSlice(0, req.Limit)
 		if b.Kinds != nil {

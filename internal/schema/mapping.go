@@ -48,7 +48,7 @@ func NewMapping(data, read []types.Field) (*Mapping, error) {
 		// A column that was renamed, or may be NULL by now, is the same in memory only.
 		m.direct = m.direct && m.from[i] == i && d.Name == r.Name && d.Type.Equal(r.Type)
 	}
-	m.schema = types.ArrowSchema(read)
+	m.schema = types.WideArrowSchema(read)
 	return m, nil
 }
 

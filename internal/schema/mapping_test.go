@@ -24,8 +24,8 @@ func read(t *testing.T, m *Mapping, rows string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !rec.Schema().Equal(types.ArrowSchema(m.read)) {
-		t.Errorf("the schema is %s, want %s", rec.Schema(), types.ArrowSchema(m.read))
+	if !rec.Schema().Equal(types.WideArrowSchema(m.read)) {
+		t.Errorf("the schema is %s, want %s", rec.Schema(), types.WideArrowSchema(m.read))
 	}
 	var out []byte
 	enc := jsonrow.NewEncoder(m.read)
@@ -130,7 +130,7 @@ func TestMappingCosts(t *testing.T) {
 			t.Errorf("column %d was copied", i)
 		}
 	}
-	if !rec.Schema().Equal(types.ArrowSchema(to)) {
+	if !rec.Schema().Equal(types.WideArrowSchema(to)) {
 		t.Errorf("schema %s", rec.Schema())
 	}
 	if _, err := mapping(t, f, to[:1]).Apply(b.RecordBatch); err == nil {

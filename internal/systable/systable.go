@@ -92,7 +92,7 @@ func Read(ctx context.Context, name string, s *Source) (arrow.RecordBatch, error
 	if err != nil {
 		return nil, fmt.Errorf("system table $%s: %w", name, err)
 	}
-	b := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(t.fields))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(t.fields))
 	for _, r := range rows {
 		for i, v := range r {
 			if err := appendValue(b.Field(i), t.fields[i].Type, v); err != nil {

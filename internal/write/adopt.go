@@ -2,7 +2,6 @@ package write
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -26,7 +25,7 @@ func sourceOf(col int, dt arrow.DataType, to types.Type) (source, error) {
 	if dt.ID() == arrow.NULL {
 		return source{col: col, null: true}, nil
 	}
-	if arrow.TypeEqual(dt, types.ArrowType(to)) {
+	if arrow.TypeEqual(dt, types.WideArrowType(to)) {
 		return source{col: col, have: to, same: true}, nil
 	}
 	have, err := types.FromArrow(dt)
@@ -42,8 +41,11 @@ func sourceOf(col int, dt arrow.DataType, to types.Type) (source, error) {
 	return source{col: col, have: have}, nil
 }
 
+// wideDecimal is what types.FromArrow gives for types.WideTimestamp.
+var wideDecimal = types.DecimalType(int(types.WideTimestamp.Precision), int(types.WideTimestamp.Scale))
+
 // named gives the fields of ROWs the ids of the table's fields of the same names. A MAP to INT meets a
-// MULTISET.
+// MULTISET, the wide form of a timestamp is one.
 func named(have, to types.Type) (types.Type, error) {
 	part := func(h, t *types.Type) (*types.Type, error) {
 		p, err := named(*h, *t)
@@ -51,6 +53,8 @@ func named(have, to types.Type) (types.Type, error) {
 	}
 	var err error
 	switch {
+	case types.IsNanos(to) && have.Equal(wideDecimal):
+		return to.AsNullable(), nil
 	case to.Kind == types.Multiset && have.Kind == types.Map && have.Elem.Kind == types.Int:
 		e, err := named(*have.Key, *to.Elem)
 		return types.MultisetType(e), err
@@ -86,13 +90,13 @@ func named(have, to types.Type) (types.Type, error) {
 // adopt brings an array into the table's type. A value that it does not hold is an error.
 func (s source) adopt(a arrow.Array, to types.Type) (arrow.Array, error) {
 	if s.null {
-		return array.MakeArrayOfNull(memory.DefaultAllocator, types.ArrowType(to), a.Len()), nil
+		return array.MakeArrayOfNull(memory.DefaultAllocator, types.WideArrowType(to), a.Len()), nil
 	}
 	if s.same {
 		return a, nil
 	}
-	a, err := plain(a, s.have)
-	if err != nil || arrow.TypeEqual(a.DataType(), types.ArrowType(to)) {
+	a, err := cast.Layout(a, s.have, types.WideArrowType(s.have))
+	if err != nil || arrow.TypeEqual(a.DataType(), types.WideArrowType(to)) {
 		return a, err
 	}
 	b, err := cast.Cast(a, s.have, to)
@@ -100,104 +104,6 @@ func (s source) adopt(a arrow.Array, to types.Type) (arrow.Array, error) {
 		return nil, err
 	}
 	return b, lost(a, b, s.have, to)
-}
-
-// plain brings an array into the layout that ArrowType(t) has: other units of time, dictionaries, views
-// and large offsets are resolved.
-func plain(a arrow.Array, t types.Type) (arrow.Array, error) {
-	dt := types.ArrowType(t)
-	if arrow.TypeEqual(a.DataType(), dt) {
-		return a, nil
-	}
-	switch x := a.(type) {
-	case *array.Struct:
-		parts := make([]arrow.ArrayData, len(t.Fields))
-		for i, f := range t.Fields {
-			p, err := plain(x.Field(i), f.Type)
-			if err != nil {
-				return nil, fmt.Errorf("field %s: %w", f.Name, err)
-			}
-			parts[i] = p.Data()
-		}
-		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{mask(a)}, parts, a.NullN(), 0)), nil
-	case *array.Map:
-		kv, offsets := elements(x)
-		pairs := kv.(*array.Struct)
-		key, value := t.Key, t.Elem
-		if t.Kind == types.Multiset {
-			count := types.IntType.AsNotNull()
-			key, value = t.Elem, &count
-		}
-		k, err := plain(pairs.Field(0), *key)
-		if err != nil {
-			return nil, fmt.Errorf("key: %w", err)
-		}
-		v, err := plain(pairs.Field(1), *value)
-		if err != nil {
-			return nil, fmt.Errorf("value: %w", err)
-		}
-		mt := dt.(*arrow.MapType)
-		e := array.NewData(mt.Elem(), pairs.Len(), []*memory.Buffer{nil}, []arrow.ArrayData{k.Data(), v.Data()}, 0, 0)
-		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{mask(a), offsets}, []arrow.ArrayData{e}, a.NullN(), 0)), nil
-	case *array.List, *array.LargeList, *array.FixedSizeList:
-		vals, offsets := elements(x.(array.ListLike))
-		vals, err := plain(vals, *t.Elem)
-		if err != nil {
-			return nil, fmt.Errorf("element: %w", err)
-		}
-		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{mask(a), offsets}, []arrow.ArrayData{vals.Data()}, a.NullN(), 0)), nil
-	}
-	if t.IsNested() || t.Kind == types.Variant {
-		return nil, fmt.Errorf("the Arrow type %s cannot be written as %s: use %s", a.DataType(), t, dt)
-	}
-	b := array.NewBuilder(memory.DefaultAllocator, dt)
-	for i := range a.Len() {
-		d := types.DatumAt(a, i, t)
-		if tooFar(a, i) {
-			return nil, fmt.Errorf("row %d: %.60s s is no value of %s", i, a.ValueStr(i), t)
-		}
-		if err := types.AppendDatum(b, t, d); err != nil {
-			return nil, fmt.Errorf("row %d: %w", i, err)
-		}
-	}
-	return b.NewArray(), nil
-}
-
-// tooFar finds seconds that have no milliseconds.
-func tooFar(a arrow.Array, i int) bool {
-	x, ok := a.(*array.Timestamp)
-	if !ok || x.IsNull(i) || x.DataType().(*arrow.TimestampType).Unit != arrow.Second {
-		return false
-	}
-	v := int64(x.Value(i))
-	return v > math.MaxInt64/1000 || v < math.MinInt64/1000
-}
-
-// mask is the validity of an array from its first value on, nil if all are valid.
-func mask(a arrow.Array) *memory.Buffer {
-	if a.NullN() == 0 {
-		return nil
-	}
-	b := array.NewBooleanBuilder(memory.DefaultAllocator)
-	for i := range a.Len() {
-		b.Append(a.IsValid(i))
-	}
-	return b.NewBooleanArray().Data().Buffers()[1]
-}
-
-// elements are the values that lists have, with their offsets of 32 bits.
-func elements(l array.ListLike) (arrow.Array, *memory.Buffer) {
-	out := make([]int32, 1, l.Len()+1)
-	first, end := int64(0), int64(0)
-	for i := range l.Len() {
-		start, e := l.ValueOffsets(i)
-		if i == 0 {
-			first = start
-		}
-		end = e
-		out = append(out, int32(e-first))
-	}
-	return array.NewSlice(l.ListValues(), first, end), memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(out))
 }
 
 // lost finds a value that a cast made NULL because the type does not hold it.
@@ -215,8 +121,8 @@ func lost(a, b arrow.Array, from, to types.Type) error {
 		}
 		return nil
 	case *array.Map:
-		p, _ := elements(x)
-		q, _ := elements(b.(*array.Map))
+		p, _ := cast.Elements(x)
+		q, _ := cast.Elements(b.(*array.Map))
 		if from.Kind == types.Multiset {
 			return lost(p.(*array.Struct).Field(0), q.(*array.Struct).Field(0), *from.Elem, *to.Elem)
 		}
@@ -228,8 +134,8 @@ func lost(a, b arrow.Array, from, to types.Type) error {
 		}
 		return nil
 	case *array.List:
-		p, _ := elements(x)
-		q, _ := elements(b.(*array.List))
+		p, _ := cast.Elements(x)
+		q, _ := cast.Elements(b.(*array.List))
 		if err := lost(p, q, *from.Elem, *to.Elem); err != nil {
 			return fmt.Errorf("element: %w", err)
 		}

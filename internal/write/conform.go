@@ -30,7 +30,7 @@ type Conformer struct {
 
 // NewConformer makes a Conformer. rowKind is the option rowkind.field, "" for none.
 func NewConformer(table string, fields []types.Field, rowKind string) (*Conformer, error) {
-	c := &Conformer{table: table, fields: fields, schema: types.ArrowSchema(fields), deflt: make([]types.Datum, len(fields)), kindCol: -1}
+	c := &Conformer{table: table, fields: fields, schema: types.WideArrowSchema(fields), deflt: make([]types.Datum, len(fields)), kindCol: -1}
 	for i, f := range fields {
 		if f.Default != nil {
 			v, err := schema.DefaultOf(f)

@@ -2,12 +2,15 @@ package write
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -18,6 +21,8 @@ func limited(t types.Type) bool {
 		return true
 	case types.Binary, types.Varbinary:
 		return t.Length < types.MaxLength
+	case types.Timestamp, types.TimestampLTZ:
+		return types.IsNanos(t)
 	case types.Array, types.Multiset:
 		return t.Elem.NotNull || limited(*t.Elem)
 	case types.Map:
@@ -28,9 +33,16 @@ func limited(t types.Type) bool {
 	return false
 }
 
+// firstNanos and lastNanos are the ends of what files hold: days are counted in 32 bits, from 4713 BC on.
+var firstNanos, lastNanos = func() (decimal128.Num, decimal128.Num) {
+	const day, epoch = 86_400_000, 2_440_588
+	return types.Instant{Millis: (math.MinInt32 - epoch) * day}.Nanoseconds(),
+		types.Instant{Millis: (math.MaxInt32-epoch+1)*day - 1, Nanos: 999_999}.Nanoseconds()
+}()
+
 // holds finds a value that an array of the type's layout has and the type does not: text that is too
-// long or no UTF-8, bytes that are too long, decimals of too many digits, times beyond the day, NULL where a part must not be. The
-// column itself may have NULLs.
+// long or no UTF-8, bytes that are too long, decimals of too many digits, times beyond the day, points in time that files do not
+// hold, NULL where a part must not be. The column itself may have NULLs.
 func holds(a arrow.Array, t types.Type) error {
 	if !limited(t) {
 		return nil
@@ -46,7 +58,13 @@ func holds(a arrow.Array, t types.Type) error {
 		}
 	case *array.Decimal128:
 		for i, v := range x.Values() {
-			if !v.FitsInPrecision(int32(t.Precision)) && x.IsValid(i) {
+			switch {
+			case x.IsNull(i):
+			case types.IsNanos(t):
+				if v.Less(firstNanos) || v.Greater(lastNanos) {
+					return fmt.Errorf("row %d: %s s since 1970 are beyond what %s holds", i, v.ToString(types.WideTimestamp.Scale), t)
+				}
+			case !v.FitsInPrecision(int32(t.Precision)):
 				return fmt.Errorf("row %d: %s has more than %d digits, which %s does not hold", i, types.AppendDecimal(nil, v, t.Scale), t.Precision, t)
 			}
 		}
@@ -64,7 +82,7 @@ func holds(a arrow.Array, t types.Type) error {
 			}
 		}
 	case *array.Map:
-		kv, _ := elements(x)
+		kv, _ := cast.Elements(x)
 		key, value := t.Key, t.Elem
 		if t.Kind == types.Multiset {
 			count := types.IntType.AsNotNull()
@@ -77,7 +95,7 @@ func holds(a arrow.Array, t types.Type) error {
 			return fmt.Errorf("value: %w", err)
 		}
 	case *array.List:
-		vals, _ := elements(x)
+		vals, _ := cast.Elements(x)
 		if err := holdsPart(vals, *t.Elem, nil); err != nil {
 			return fmt.Errorf("element: %w", err)
 		}

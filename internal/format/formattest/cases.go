@@ -19,7 +19,7 @@ import (
 
 func variants(t *testing.T, fields []types.Field) arrow.RecordBatch {
 	t.Helper()
-	b := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(fields))
+	b := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(fields))
 	for i := range 5 {
 		v := b.Field(0).(*array.StructBuilder)
 		r := b.Field(1).(*array.StructBuilder)

@@ -23,7 +23,7 @@ func project(rec arrow.RecordBatch, fields []types.Field) arrow.RecordBatch {
 	for _, f := range fields {
 		cols = append(cols, rec.Column(rec.Schema().FieldIndices(f.Name)[0]))
 	}
-	return array.NewRecordBatch(types.ArrowSchema(fields), cols, rec.NumRows())
+	return array.NewRecordBatch(types.WideArrowSchema(fields), cols, rec.NumRows())
 }
 
 // damage: files cut short, and with bits turned over, give an error or rows, never a panic, and take

@@ -161,7 +161,7 @@ func (s Suite) roundTrip(t *testing.T, fields []types.Field, o format.WriteOptio
 			t.Errorf("a batch is at %d, want %d", p.Position, next)
 		}
 		next += p.Rec.NumRows()
-		if want := types.ArrowSchema(fields); !p.Rec.Schema().Equal(want) {
+		if want := types.WideArrowSchema(fields); !p.Rec.Schema().Equal(want) {
 			t.Errorf("schema %s\nwant %s", p.Rec.Schema(), want)
 		}
 		got = append(got, p.Rec)

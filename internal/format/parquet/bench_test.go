@@ -72,7 +72,7 @@ func benchRows(n int) arrow.RecordBatch {
 		rows = append(rows, row{k, i})
 	}
 	slices.SortFunc(rows, func(a, b row) int { return int(a.key - b.key) })
-	sc := types.ArrowSchema(benchFields)
+	sc := types.WideArrowSchema(benchFields)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, sc)
 	const base = int64(1704067200000)
 	for _, r := range rows {

@@ -35,7 +35,7 @@ func newFilter(root *node, o format.ReadOptions, wanted []*column) *filter {
 		}
 		f.fields = append(f.fields, types.Field{ID: len(f.fields), Name: name, Type: t.AsNullable()})
 	}
-	f.schema = types.ArrowSchema(f.fields)
+	f.schema = types.WideArrowSchema(f.fields)
 	p := &planner{}
 	for i, fd := range f.fields {
 		c, err := p.top(root, fd, f.schema.Field(i).Type)

@@ -64,7 +64,7 @@ func (Format) NewReader(ctx context.Context, f fileio.File, o format.ReadOptions
 	if err := checkGroups(meta, len(leaves)); err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
-	r := &reader{file: f, meta: meta, batch: o.BatchRows, schema: types.ArrowSchema(o.Fields), sparse: o.Sparse, low: o.LowMemory}
+	r := &reader{file: f, meta: meta, batch: o.BatchRows, schema: types.WideArrowSchema(o.Fields), sparse: o.Sparse, low: o.LowMemory}
 	if r.batch <= 0 {
 		r.batch = defaultBatchRows
 	}

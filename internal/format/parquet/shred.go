@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"github.com/tarnlake/tarn/types"
 )
 
 // shredder feeds the values of one top-level column to the leaf writers below it.
@@ -109,12 +111,7 @@ func (s *shredder) values(w *leafWriter, a arrow.Array, from, to int, rows []int
 	case *array.Int64:
 		addNumbers(s, w, a.Int64Values(), from, to, rows)
 	case *array.Timestamp:
-		v := arrow.Int64Traits.CastFromBytes(arrow.TimestampTraits.CastToBytes(a.TimestampValues()))
-		if w.n.phys == physInt96 {
-			s.int96(w, v, from, to, rows)
-			return nil
-		}
-		addNumbers(s, w, v, from, to, rows)
+		addNumbers(s, w, arrow.Int64Traits.CastFromBytes(arrow.TimestampTraits.CastToBytes(a.TimestampValues())), from, to, rows)
 	case *array.Int32:
 		addNumbers(s, w, a.Int32Values(), from, to, rows)
 	case *array.Date32:
@@ -130,6 +127,9 @@ func (s *shredder) values(w *leafWriter, a arrow.Array, from, to int, rows []int
 	case *array.Float32:
 		addNumbers(s, w, arrow.Int32Traits.CastFromBytes(arrow.Float32Traits.CastToBytes(a.Float32Values())), from, to, rows)
 	case *array.Decimal128:
+		if w.n.phys == physInt96 {
+			return s.int96(w, a.Values(), from, to, rows)
+		}
 		return s.decimals(w, a, from, to, rows)
 	case *array.Boolean:
 		s.booleans(w, a, from, to, rows)
@@ -265,27 +265,33 @@ func (s *shredder) decimals(w *leafWriter, a *array.Decimal128, from, to int, ro
 	return nil
 }
 
-func (s *shredder) int96(w *leafWriter, v []int64, from, to int, rows []int32) {
+func (s *shredder) int96(w *leafWriter, v []decimal128.Num, from, to int, rows []int32) error {
 	o, d := append(s.offs[:0], 0), s.data[:0]
-	add := func(x int64) {
-		days := x / nanosOfDay
-		nanos := x % nanosOfDay
-		if nanos < 0 {
-			days--
-			nanos += nanosOfDay
+	add := func(x decimal128.Num) error {
+		at, ok := types.InstantOfNanos(x)
+		days := types.FloorDiv(at.Millis, millisOfDay)
+		julian := days + julianEpoch
+		if !ok || julian != int64(int32(julian)) {
+			return fmt.Errorf("column %s: timestamp of %s s since 1970 is beyond what a file can hold", s.n.name, x.ToString(9))
 		}
-		d = binary.LittleEndian.AppendUint64(d, uint64(nanos))
-		d = binary.LittleEndian.AppendUint32(d, uint32(days+julianEpoch))
+		d = binary.LittleEndian.AppendUint64(d, uint64((at.Millis-days*millisOfDay)*1_000_000+int64(at.Nanos)))
+		d = binary.LittleEndian.AppendUint32(d, uint32(julian))
 		o = append(o, int32(len(d)))
+		return nil
 	}
 	if rows == nil {
 		for _, x := range v[from:to] {
-			add(x)
+			if err := add(x); err != nil {
+				return err
+			}
 		}
 	}
 	for _, r := range rows {
-		add(v[r])
+		if err := add(v[r]); err != nil {
+			return err
+		}
 	}
 	s.offs, s.data = o, d
 	w.addBytes(o, d)
+	return nil
 }

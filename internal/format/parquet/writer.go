@@ -60,7 +60,7 @@ func (Format) NewWriter(out io.Writer, fields []types.Field, o format.WriteOptio
 	if err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
-	w := &writer{out: out, fields: fields, schema: types.ArrowSchema(fields), modes: o.Stats, root: root, codec: c, block: o.BlockSize}
+	w := &writer{out: out, fields: fields, schema: types.WideArrowSchema(fields), modes: o.Stats, root: root, codec: c, block: o.BlockSize}
 	if w.block <= 0 {
 		w.block = defaultBlockSize
 	}
