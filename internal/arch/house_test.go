@@ -96,3 +96,20 @@ func TestHouseRules(t *testing.T) {
 		}
 	})
 }
+
+var narrowTypes = regexp.MustCompile(`\btypes\.Arrow(Type|Field|Schema)\(`)
+
+// TestRowsAreWide: within the module rows have the types of types.WideArrowType. Those of types.ArrowType are for
+// users, and a column made of them loses the years that these cannot hold.
+func TestRowsAreWide(t *testing.T) {
+	sources(t, func(name string, text []byte) {
+		if !strings.HasPrefix(name, "internal/") || strings.HasSuffix(name, "_test.go") || name == "internal/cli/output.go" {
+			return
+		}
+		for n, line := range bytes.Split(text, []byte("\n")) {
+			if narrowTypes.Match(line) && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("//")) {
+				t.Errorf("%s:%d: rows have the types of types.WideArrow…: %s", name, n+1, bytes.TrimSpace(line))
+			}
+		}
+	})
+}

@@ -146,7 +146,7 @@ func (b *bucketOf) of(key []byte, n int) (int, bool) {
 	if err != nil {
 		return 0, false // levels tells it
 	}
-	rec := array.NewRecordBuilder(memory.DefaultAllocator, types.ArrowSchema(b.keys))
+	rec := array.NewRecordBuilder(memory.DefaultAllocator, types.WideArrowSchema(b.keys))
 	for i, v := range vals {
 		if types.AppendDatum(rec.Field(i), ts[i], v) != nil {
 			return 0, false

@@ -204,7 +204,7 @@ func (n *node) statsInfo(s *statistics) StatsInfo {
 func (n *node) boundJSON(b []byte) []byte {
 	if t, ok := n.valueType(); ok {
 		f := &filter{fields: []types.Field{{Name: n.name, Type: t}}, nodes: []*node{n}}
-		f.schema = types.ArrowSchema(f.fields)
+		f.schema = types.WideArrowSchema(f.fields)
 		if v, ok := f.datum(0, b); ok {
 			return jsonrow.AppendDatum(nil, t, v)
 		}
