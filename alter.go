@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	iofs "io/fs"
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/schema"
@@ -79,8 +78,8 @@ func (t *Table) alter(ctx context.Context, changes []SchemaChange, idempotent bo
 			}
 		}
 		return nil
-	case errors.Is(err, iofs.ErrExist) || errors.Is(err, iofs.ErrNotExist) || errors.Is(err, iofs.ErrPermission):
-		return fmt.Errorf("alter table %s: %w", t.id, err)
+	case errors.Is(err, schema.ErrRefused):
+		return fmt.Errorf("alter table %s: %w: %w", t.id, ErrInvalid, err)
 	}
-	return fmt.Errorf("alter table %s: %w: %w", t.id, ErrInvalid, err)
+	return fmt.Errorf("alter table %s: %w", t.id, err)
 }

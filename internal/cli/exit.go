@@ -67,10 +67,10 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &c):
-		return c.code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &c):
+		return c.code
 	case errors.Is(err, tarn.ErrConflict), errors.Is(err, tarn.ErrExist), errors.Is(err, iofs.ErrExist), errors.Is(err, tarn.ErrNotEmpty), errors.Is(err, tarn.ErrFenced):
 		return exitConflict
 	case errors.As(err, &u) && u.Unreachable(), offline(err):

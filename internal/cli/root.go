@@ -43,6 +43,7 @@ type app struct {
 	stop      chan struct{}                       // closed by the first signal
 	interrupt *atomic.Pointer[context.CancelFunc] // in a shell: stops the statement that runs
 	graceful  *atomic.Bool                        // the command watches stop itself, to end its step
+	committed *atomic.Bool                        // a commit is made, which is not broken off
 }
 
 // Main runs a command line and gives the exit code.
@@ -69,6 +70,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 			if a.graceful.Load() {
 				a.say("tarn: stopping after one more checkpoint; again to stop at once\n")
 			} else {
+				if a.committed.Load() {
+					a.say("tarn: the commit is finished first; again to stop at once\n")
+				}
 				cancel()
 			}
 		}
@@ -92,7 +96,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 func newApp(in io.Reader, out, errOut io.Writer) *app {
 	return &app{
 		in: in, out: out, err: errOut, tty: isTTY(out), errTTY: isTTY(errOut),
-		stop: make(chan struct{}), interrupt: new(atomic.Pointer[context.CancelFunc]), graceful: new(atomic.Bool),
+		stop: make(chan struct{}), interrupt: new(atomic.Pointer[context.CancelFunc]), graceful: new(atomic.Bool), committed: new(atomic.Bool),
 	}
 }
 

@@ -40,7 +40,8 @@ func (a *app) rowsOf(ctx context.Context, file, form string, fields []types.Fiel
 	if !slices.Contains(inputs, form) {
 		return nil, usage(fmt.Errorf("--format %q is not known; there are %s", form, strings.Join(inputs, ", ")))
 	}
-	in, name := io.NopCloser(a.in), "standard input"
+	var in io.ReadCloser = newStoppable(ctx, a.in)
+	name := "standard input"
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {

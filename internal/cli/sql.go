@@ -56,7 +56,7 @@ func (a *app) sql(ctx context.Context, o *sqlOptions, args []string) error {
 		scripts = append(scripts, script{text: text})
 	}
 	for _, name := range o.files {
-		text, err := a.readFile(name)
+		text, err := a.readFile(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (a *app) sql(ctx context.Context, o *sqlOptions, args []string) error {
 			if in, ok := a.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
 				return a.shell(ctx, s, in, cat)
 			}
-			text, err := a.readFile("-")
+			text, err := a.readFile(ctx, "-")
 			if err != nil {
 				return err
 			}
@@ -136,11 +136,11 @@ func (o *results) print(ctx context.Context, r *sql.Result) error {
 }
 
 // readFile reads a text, from standard input if it is called "-".
-func (a *app) readFile(name string) (string, error) {
+func (a *app) readFile(ctx context.Context, name string) (string, error) {
 	var text []byte
 	var err error
 	if name == "-" {
-		text, err = io.ReadAll(a.in)
+		text, err = io.ReadAll(newStoppable(ctx, a.in))
 	} else {
 		text, err = os.ReadFile(name)
 	}

@@ -96,7 +96,11 @@ func (a *app) write(ctx context.Context, name, file string, o *writeOptions) err
 			return damaged(name, err)
 		}
 	}
-	r, err := w.Commit(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.committed.Store(true)
+	r, err := w.Commit(context.WithoutCancel(ctx))
 	if err != nil {
 		return damaged(name, err)
 	}

@@ -127,6 +127,14 @@ type ApplyOptions struct {
 	TimeMillis int64
 }
 
+// ErrRefused is what errors of Apply are that come from the changes themselves, not from the storage.
+var ErrRefused = errors.New("the change is refused")
+
+type refusedError struct{ error }
+
+func (e refusedError) Unwrap() error        { return e.error }
+func (e refusedError) Is(target error) bool { return target == ErrRefused }
+
 // Apply makes the next schema out of the newest one, all changes or none. If another change was
 // faster, the changes are applied to what it left. The schema that results is given; without any
 // difference it is the newest one there is.
@@ -139,7 +147,7 @@ func (m *Manager) Apply(ctx context.Context, changes []Change, o ApplyOptions) (
 		}
 		next, err := base.Apply(changes, o)
 		if err != nil {
-			return nil, err
+			return nil, refusedError{err}
 		}
 		if next == base {
 			return base, nil

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// process is tarn as a process of its own, which reads a pipe.
+type process struct {
+	*exec.Cmd
+	in       io.WriteCloser
+	out, err bytes.Buffer
+}
+
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Cmd: exec.CommandContext(t.Context(), self)}
+	p.Args = append([]string{"tarn"}, args...) // TestMain goes by the name
+	p.Stdout, p.Stderr = &p.out, &p.err
+	if p.in, err = p.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// end waits for the exit code.
+func (p *process) end(t *testing.T) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err := p.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// stream is change events of a table without a key: each row that is taken twice is there twice.
+func stream(rows int) []byte {
+	var b bytes.Buffer
+	pad := strings.Repeat("x", 100)
+	for i := range rows {
+		fmt.Fprintf(&b, `{"before":null,"after":{"id":"%06d","pad":"%s"},"source":{"db":"app","table":"log"},"op":"c","ts_ms":1}`+"\n", i, pad)
+	}
+	return b.Bytes()
+}
+
+// pipeSize is more than a pipe holds: who has written as much knows that the other side reads.
+const pipeSize = 1 << 20
+
+func syncArgs(warehouse string, more ...string) []string {
+	return append([]string{"sync", "run", "-w", warehouse, "--name", "piped", "--path", "-", "--format", "debezium-json", "--table", "ods.{table}"}, more...)
+}
+
+// exactly looks whether the table has each row of the stream once.
+func exactly(t *testing.T, warehouse string, rows int) {
+	t.Helper()
+	code, out, errOut := run("", "read", "-w", warehouse, "ods.log", "--columns", "id", "--csv")
+	got := strings.Fields(out)
+	if code != 0 || len(got) == 0 {
+		t.Fatalf("read: %d: %s", code, errOut)
+	}
+	got = got[1:]
+	slices.Sort(got)
+	if n := len(slices.Compact(slices.Clone(got))); len(got) != rows || n != rows {
+		t.Errorf("%d rows, %d of them different, want %d", len(got), n, rows)
+	}
+	if code, out, _ := run("", "check", "-w", warehouse, "ods.log"); code != 0 || !strings.Contains(out, " 0 problems") {
+		t.Errorf("check: %d: %s", code, out)
+	}
+}
+
+// A signal lets a job make one more checkpoint and end well, although its input goes on. Given the same stream again
+// it takes what it does not have.
+func TestSignalsEndAJob(t *testing.T) {
+	all := stream(20_000)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		wh := filepath.Join(t.TempDir(), "lake")
+		p := start(t, syncArgs(wh, "--checkpoint-every", "1h")...)
+		if _, err := p.in.Write(all[:pipeSize]); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		if code := p.end(t); code != 0 || !strings.Contains(p.err.String(), "stopping after one more checkpoint") || !strings.Contains(p.err.String(), "checkpoint 0") {
+			t.Errorf("%s: exit code %d: %s", sig, code, p.err.String())
+		}
+		if code, out, errOut := run("", "read", "-w", wh, "ods.log", "--columns", "id", "--csv"); code != 0 || strings.Count(out, "\n") < 100 {
+			t.Errorf("%s: the rows before the signal are not there: %d: %s", sig, code, errOut)
+		}
+		if code, _, errOut := run(string(all), syncArgs(wh)...); code != 0 {
+			t.Errorf("%s: again: %d: %s", sig, code, errOut)
+		}
+		exactly(t, wh, 20_000)
+	}
+}
+
+// A job that is killed wherever it stands goes on exactly when it is given the same stream again.
+func TestKilledJobGoesOn(t *testing.T) {
+	all := stream(20_000)
+	wh := filepath.Join(t.TempDir(), "lake")
+	for _, part := range []int{1, 2, 2} { // the rows up to there are taken at least in part
+		p := start(t, syncArgs(wh, "--checkpoint-rows", "700")...)
+		if _, err := p.in.Write(all[:part*pipeSize]); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if code := p.end(t); code != -1 {
+			t.Errorf("killed, and exit code %d: %s", code, p.err.String())
+		}
+	}
+	if code, _, errOut := run(string(all), syncArgs(wh)...); code != 0 {
+		t.Errorf("%d: %s", code, errOut)
+	}
+	exactly(t, wh, 20_000)
+}
+
+// Other commands end at the first signal, whatever they wait for, and leave nothing half done.
+func TestSignalEndsAWrite(t *testing.T) {
+	wh := filepath.Join(t.TempDir(), "lake")
+	for _, args := range [][]string{{"db", "create", "ods"}, {"table", "create", "ods.t", "--column", "id BIGINT"}} {
+		if code, _, errOut := run("", append([]string{"-w", wh}, args...)...); code != 0 {
+			t.Fatal(errOut)
+		}
+	}
+	var lines bytes.Buffer
+	for i := 0; lines.Len() < pipeSize; i++ {
+		fmt.Fprintf(&lines, "{\"id\":%d}\n", i)
+	}
+	before := tree(t, wh)
+	for _, more := range [][]string{nil, {"--mode", "overwrite"}, {"--format", "csv"}, {"--format", "parquet"}} {
+		p := start(t, append([]string{"-w", wh, "write", "ods.t", "-"}, more...)...)
+		text := lines.Bytes()
+		if slices.Contains(more, "csv") {
+			text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte(`{"id":`), nil), []byte("}"), nil)
+			text = append([]byte("id\n"), text...)
+		}
+		if _, err := p.in.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if code := p.end(t); code != 130 || strings.TrimSpace(p.err.String()) != "tarn: interrupted" {
+			t.Errorf("%v: exit code %d: %s", more, code, p.err.String())
+		}
+		if after := tree(t, wh); after != before {
+			t.Errorf("%v: files changed:\n%s\nbefore:\n%s", more, after, before)
+		}
+	}
+}
