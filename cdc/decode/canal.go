@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tarnlake/tarn/types"
 )
@@ -325,12 +326,17 @@ func (c *Canal) shape(row []member) (*Shape, *Error) {
 	if inOrder {
 		s.at = nil
 	}
-	s.keys = keys
-	for _, k := range keys {
-		if !slices.ContainsFunc(s.Columns, func(c Column) bool { return c.Name == k }) {
+	for i, k := range keys {
+		at := slices.IndexFunc(s.Columns, func(c Column) bool { return c.Name == k })
+		if at < 0 { // MySQL does not tell them apart by case
+			at = slices.IndexFunc(s.Columns, func(c Column) bool { return strings.EqualFold(c.Name, k) })
+		}
+		if at < 0 {
 			return nil, c.fail(Lacks, `the row has no column `+strconv.Quote(k)+`, which is in "pkNames"`, "")
 		}
+		keys[i] = s.Columns[at].Name
 	}
+	s.keys = keys
 	for i := range s.Columns {
 		s.Columns[i].PrimaryKey = slices.Contains(keys, s.Columns[i].Name)
 		s.Columns[i].Zone = c.opts.Zone

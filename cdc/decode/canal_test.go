@@ -22,6 +22,7 @@ func TestCanalEvents(t *testing.T) {
 		{`{"type":"INSERT","data":[{"v":"x","id":"1"}]` + tail + `}`, `rows shop.t @5 +I(!id="1" v="x")`},
 		{`{"type":"INSERT","data":[{"id":"1"}]` + tail + `}`, `rows shop.t @5 +I(!id="1" v=NULL)`},
 		{`{"type":"INSERT","data":[{"id":"1","v":"x","new":"n"}]` + tail + `}`, `rows shop.t @5 +I(!id="1" v="x" new="n")`},
+		{`{"type":"INSERT","data":[{"ID":"1"}],"table":"t","pkNames":["id"],"mysqlType":{"ID":"int"}}`, `rows t +I(!ID="1")`},
 		{`{"type":"ROW","data":[{"id":"1"}],"table":"t"}`, `rows t +I(id="1")`},
 		{`{"type":"INSERT","data":[]` + tail + `}`, `skip `},
 		{`{"type":"QUERY","data":null,"isDdl":false}`, `skip `},
