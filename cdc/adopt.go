@@ -250,6 +250,8 @@ func (t *target) changes(s *decode.Shape) ([]tarn.SchemaChange, error) {
 		case what == keep, t.w.o.SchemaChanges == "ignore":
 		case what == clash:
 			return nil, clashError(t.name, c.Name, t.fields[k].Type, t.typeOf(c))
+		case slices.Contains(t.t.PrimaryKeys(), c.Name) || slices.Contains(t.t.PartitionKeys(), c.Name): // files rest on it
+			t.warn(fmt.Errorf("column %s is %s in the source and stays %s, as it is in the key: values that do not fit are bad rows", c.Name, t.typeOf(c), t.fields[k].Type))
 		case t.w.o.SchemaChanges == "fail":
 			return nil, fmt.Errorf("%s: column %s became %s in the source, and schema-changes is fail", t.name, c.Name, c.Type)
 		default:

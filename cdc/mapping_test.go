@@ -160,3 +160,22 @@ func TestOrderOfKeys(t *testing.T) {
 		t.Errorf("debezium: %s", d)
 	}
 }
+
+// The type of a key column stays: shards with a wider one go on as long as their values fit.
+func TestKeysKeepTheirType(t *testing.T) {
+	wh := t.TempDir()
+	row := func(table, typ, k string) string {
+		return `{"database":"s","table":"` + table + `","type":"INSERT","pkNames":["k"],"data":[{"k":"` + k + `","v":"1"}],"mysqlType":{"k":"` + typ + `","v":"int"}}`
+	}
+	sum, log := logged(t, config(t, "name: k\nsource: {type: files, path: \"-\", format: canal-json}\nsink: {warehouse: %q}\non-error: skip\n", wh),
+		row("a", "int", "1"), row("a", "bigint", "2"), row("a", "bigint", "3000000000"), row("a", "int", "4"),
+		row("b", "varchar(3)", "abc"), row("b", "varchar(9)", "de"), row("b", "varchar(9)", "defg"))
+	if len(sum.FailedTables) > 0 || sum.Skipped != 2 {
+		t.Errorf("failed %v, skipped %d", sum.FailedTables, sum.Skipped)
+	}
+	want(t, wh, "s.a", `{"k":1,"v":1}`, `{"k":2,"v":1}`, `{"k":4,"v":1}`)
+	want(t, wh, "s.b", `{"k":"abc","v":1}`, `{"k":"de","v":1}`)
+	if strings.Count(log, "stays INT") != 1 || strings.Count(log, "stays VARCHAR(3)") != 1 {
+		t.Errorf("log: %s", log)
+	}
+}

@@ -32,10 +32,10 @@ func newRouter(c *Config) (*router, error) {
 	return r, nil
 }
 
-// matches tests db.table, and the table's name alone for patterns without a database.
+// matches tests db.table, and the table's name alone for patterns without a database; with its schema too.
 func matches(res []*regexp.Regexp, id decode.TableID) bool {
 	for _, re := range res {
-		if re.MatchString(id.Database+"."+id.Name) || re.MatchString(id.Name) || id.Schema != "" && re.MatchString(id.Schema+"."+id.Name) {
+		if re.MatchString(id.Database+"."+id.Name) || re.MatchString(id.Name) || id.Schema != "" && (re.MatchString(id.Schema+"."+id.Name) || re.MatchString(id.String())) {
 			return true
 		}
 	}
