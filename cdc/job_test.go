@@ -278,3 +278,37 @@ func TestFailedTableGoesOn(t *testing.T) {
 		t.Errorf("tables %s, want %s", got, want)
 	}
 }
+
+// A job that was reset keeps no snapshots from expiry under the name that it had.
+func TestReset(t *testing.T) {
+	wh := t.TempDir()
+	in := event("a", "c", `{"id":1}`) + event("b", "c", `{"id":2}`)
+	if _, err := runFile(t, wh, "", in); err != nil {
+		t.Fatal(err)
+	}
+	cat, err := tarn.Open(t.Context(), wh, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumers := func() int {
+		n := 0
+		for _, name := range []string{"l.a", "l.b"} {
+			c, err := table(t, wh, name).Consumers(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(c)
+		}
+		return n
+	}
+	if n := consumers(); n != 2 {
+		t.Errorf("%d consumers", n)
+	}
+	old, now, err := cdc.Reset(t.Context(), cat, "f")
+	if err != nil || old == now || consumers() != 0 {
+		t.Errorf("%s, %s, %v; %d consumers are left", old, now, err, consumers())
+	}
+	if sum, err := runFile(t, wh, "", in); err != nil || sum.Rows != 2 || consumers() != 2 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}

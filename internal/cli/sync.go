@@ -189,41 +189,11 @@ func (a *app) resetJob(ctx context.Context, cfg *cdc.Config, sure confirmation) 
 	if ok, err := a.confirm(sure, "let job "+cfg.Name+" start from the beginning and write its tables again", nil); err != nil || !ok {
 		return err
 	}
-	job, err := cat.OpenJob(ctx, cfg.Name)
+	old, now, err := cdc.Reset(ctx, cat, cfg.Name)
 	if err != nil {
 		return err
 	}
-	old := job.User()
-	if err := job.Reset(ctx); err != nil {
-		return err
-	}
-	a.say("job %s starts anew: commit user %s instead of %s\n", cfg.Name, job.User(), old)
-	return dropConsumers(ctx, cat, old)
-}
-
-// dropConsumers removes the consumers of this name, which keep snapshots of all tables that a job wrote to.
-func dropConsumers(ctx context.Context, cat *tarn.Catalog, name string) error {
-	dbs, err := cat.Databases(ctx)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, db := range dbs {
-		tables, err := cat.Tables(ctx, db)
-		errs = append(errs, err)
-		for _, tab := range tables {
-			t, err := cat.Table(ctx, db+"."+tab)
-			if err == nil {
-				err = t.DeleteConsumer(ctx, name)
-			}
-			if !errors.Is(err, tarn.ErrUnsupported) { // no job writes to such a table
-				errs = append(errs, err)
-			}
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return &codeError{exitSomeFailed, fmt.Errorf("the job starts anew, but tables may keep its consumer %s, for which no snapshot expires: %w", name, err)}
-	}
+	a.say("job %s starts anew: commit user %s instead of %s\n", cfg.Name, now, old)
 	return nil
 }
 
