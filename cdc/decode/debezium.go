@@ -11,6 +11,7 @@ type Debezium struct {
 	opts    Options
 	shapes  shapes
 	schemas []*schema // most recently used first
+	known   map[string]*schema
 
 	// of the current message
 	s      scanner

@@ -10,8 +10,12 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// maxSchemas bounds the schema parts that a decoder remembers.
-const maxSchemas = 64
+const (
+	// maxSchemas bounds the schema parts that a decoder remembers: there is one for each table, and state of it.
+	maxSchemas = maxTables
+	// maxRecent is how many of them are tried first.
+	maxRecent = 8
+)
 
 // schema is what the schema part of messages says of columns.
 type schema struct {
@@ -49,13 +53,17 @@ func (d *Debezium) readSchema() bool {
 	if !ok {
 		return false
 	}
+	if known := d.known[string(raw)]; known != nil {
+		d.recent(known)
+		return true
+	}
 	var c connectSchema
 	if err := json.Unmarshal(raw, &c); err != nil {
 		s.pos = start
 		s.err = &Error{Reason: WrongShape, Offset: start, What: "the schema part is not one of Kafka Connect: " + err.Error()}
 		return false
 	}
-	d.m.schema = d.newSchema(bytes.Clone(raw), c)
+	d.recent(d.newSchema(bytes.Clone(raw), c))
 	return true
 }
 
@@ -73,12 +81,21 @@ func (d *Debezium) newSchema(raw []byte, c connectSchema) *schema {
 			sc.columns[f.Field] = d.column(f)
 		}
 	}
-	if len(d.schemas) < maxSchemas {
+	if d.known == nil || len(d.known) >= maxSchemas {
+		d.known = map[string]*schema{}
+	}
+	d.known[string(raw)] = sc
+	return sc
+}
+
+// recent makes a schema that of the message, and the first to be tried for the next one.
+func (d *Debezium) recent(sc *schema) {
+	if len(d.schemas) < maxRecent {
 		d.schemas = append(d.schemas, nil)
 	}
 	copy(d.schemas[1:], d.schemas)
 	d.schemas[0] = sc
-	return sc
+	d.m.schema = sc
 }
 
 // logical types by the name of their schema. Types are those of the format's own tools (their

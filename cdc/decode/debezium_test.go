@@ -279,3 +279,34 @@ func TestDebeziumUnchangedValue(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A database of many tables, whose events come in turn, each with its schema part: what was learned of one is kept, so
+// that shapes stay the same. So it is with a table whose rows have other columns each time.
+func TestDebeziumRemembersManyTables(t *testing.T) {
+	d := decode.NewDebezium(decode.Options{})
+	first := map[string]*decode.Shape{}
+	for round := range 2 {
+		for i := range 300 {
+			name := fmt.Sprint("t", i)
+			ev, err := d.Decode(nil, fmt.Appendf(nil, `{"schema":{"type":"struct","fields":[{"type":"struct","field":"after","fields":[{"type":"int32","field":"id"}]}],"name":"x.%s.Envelope"},"payload":{"op":"c","after":{"id":1},"source":{"db":"d","table":%q}}}`, name, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if round == 1 && ev.Shape != first[name] {
+				t.Fatalf("table %d has another shape the second time", i)
+			}
+			first[name] = ev.Shape
+		}
+		for i := range 20 {
+			name := fmt.Sprint("c", i)
+			ev, err := d.Decode(nil, fmt.Appendf(nil, `{"op":"c","after":{"id":1,%q:2},%s}`, name, src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if round == 1 && ev.Shape != first[name] {
+				t.Fatalf("rows with column %d have another shape the second time", i)
+			}
+			first[name] = ev.Shape
+		}
+	}
+}

@@ -6,7 +6,7 @@ const (
 	// maxTables bounds how many tables a decoder remembers: more than there are, unless names are made up.
 	maxTables = 16384
 	// maxShapes bounds the shapes it remembers of a table.
-	maxShapes = 8
+	maxShapes = 32
 	// slab is how many values are allocated at once.
 	slab = 8192
 )
