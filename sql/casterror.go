@@ -29,12 +29,17 @@ func (s *Session) explainCast(ctx context.Context, script string, x *parse.Inser
 		if !x.ByName {
 			from += "(" + names + ")"
 		}
-		value, err := s.text(ctx, "SELECT CAST("+name+" AS VARCHAR)"+from+" WHERE "+name+" IS NOT NULL AND TRY_CAST("+name+" AS "+duckType(f.Type)+") IS NULL LIMIT 1")
+		bad, hint := "TRY_CAST("+name+" AS "+duckType(f.Type)+") IS NULL", "cast or filter it in the query: TRY_CAST(… AS …) gives NULL for what does not fit"
+		if f.Type.Kind == types.Timestamp && types.IsNanos(f.Type) { // TRY_CAST fails, too
+			bad = "coalesce(TRY_CAST(" + name + " AS TIMESTAMP) NOT BETWEEN '1677-09-21 00:12:43.145225' AND '2262-04-11 23:47:16.854775', true)"
+			hint = "nanoseconds reach from 1677-09-21 to 2262-04-11 in the engine; tarn write takes all years"
+		}
+		value, err := s.text(ctx, "SELECT CAST("+name+" AS VARCHAR)"+from+" WHERE "+name+" IS NOT NULL AND "+bad+" LIMIT 1")
 		s.dropScans()
 		if err == nil && value != "" {
 			return &Error{
 				Msg:  fmt.Sprintf("insert into %s: column %s: value %s does not fit %s", table, f.Name, shortValue(value), f.Type.AsNullable()),
-				Hint: "cast or filter it in the query: TRY_CAST(… AS …) gives NULL for what does not fit",
+				Hint: hint,
 				Err:  fmt.Errorf("%w: %w", tarn.ErrInvalid, failed),
 			}
 		}

@@ -200,6 +200,7 @@ func (s *Session) from(ctx context.Context, script string, n parse.TableName, al
 	}
 	src := &source{table: t, fields: engineNames(fields), names: fields}
 	s.pushWhere(ctx, script, alias, where, n, src)
+	src.addStored()
 	rel, err := s.relation(ctx, src)
 	if err != nil {
 		return none, err
@@ -234,6 +235,50 @@ func (s *Session) condition(ctx context.Context, script string, q *parse.Query, 
 	return rewritten(q, script, func(i int) (string, bool) { return texts[i], texts[i] != "" }, of), nil
 }
 
+// storedColumns are columns as UPDATE and DELETE write them back: unchanged, from where addStored put them.
+func storedColumns(fields []types.Field) []string {
+	out := columnList(engineNames(fields))
+	for i, f := range fields {
+		if types.HasNanos(f.Type) {
+			out[i] = parse.Quote(storedName(i))
+		}
+	}
+	return out
+}
+
+func storedName(i int) string { return fmt.Sprint("tarn stored ", i) }
+
+// addStored gives columns of nanoseconds, of which the engine does not hold all years and digits, a second time, as
+// decimals: what a statement does not change is written back as it was.
+func (s *source) addStored() {
+	fields, names := slices.Clone(s.fields), slices.Clone(s.names)
+	for i, f := range s.names {
+		if types.HasNanos(f.Type) {
+			fields = append(fields, types.Field{ID: f.ID, Name: storedName(i), Type: storedType(f.Type)})
+			names = append(names, f)
+		}
+	}
+	s.fields, s.names = fields, names
+}
+
+// storedType is a type with the wide form of nanoseconds.
+func storedType(t types.Type) types.Type {
+	if types.IsNanos(t) {
+		return types.DecimalType(int(types.WideTimestamp.Precision), int(types.WideTimestamp.Scale))
+	}
+	for _, p := range []**types.Type{&t.Key, &t.Elem} {
+		if *p != nil {
+			part := storedType(**p)
+			*p = &part
+		}
+	}
+	t.Fields = slices.Clone(t.Fields)
+	for i := range t.Fields {
+		t.Fields[i].Type = storedType(t.Fields[i].Type)
+	}
+	return t
+}
+
 func columnList(fields []types.Field) []string {
 	out := make([]string, len(fields))
 	for i, f := range fields {
@@ -252,7 +297,7 @@ func (s *Session) delete(ctx context.Context, script string, x *parse.Delete) (*
 		s.dropScans()
 		return nil, err
 	}
-	n, id, err := s.write(ctx, writing{table: t, text: concat("SELECT "+strings.Join(columnList(engineNames(fields)), ", "), from), fields: fields, kind: types.Delete, asStored: func(int) bool { return true }})
+	n, id, err := s.write(ctx, writing{table: t, text: concat("SELECT "+strings.Join(storedColumns(fields), ", "), from), fields: fields, kind: types.Delete, asStored: func(int) bool { return true }})
 	if err != nil {
 		return nil, err
 	}
@@ -265,11 +310,11 @@ func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*
 		return nil, err
 	}
 	var cols []any
-	for i, f := range engineNames(fields) {
+	for i, name := range storedColumns(fields) {
 		if i > 0 {
 			cols = append(cols, ", ")
 		}
-		cols = append(cols, parse.Quote(f.Name))
+		cols = append(cols, name)
 	}
 	set := map[int]bool{}
 	for _, a := range x.Set {
@@ -297,7 +342,7 @@ func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*
 				expr = concat(parse.QuoteString(*d))
 			}
 		}
-		cols[2*i] = concat("CAST((", expr, ") AS "+duckType(fields[i].Type)+") AS "+cols[2*i].(string))
+		cols[2*i] = concat("CAST((", expr, ") AS "+duckType(fields[i].Type)+") AS "+parse.Quote(fields[i].Name))
 	}
 	from, err := s.from(ctx, script, x.Table, x.Alias, x.Where, t, fields)
 	if err != nil {

@@ -346,7 +346,7 @@ func appendList(b *array.ListBuilder, raw []byte, from *Column, t types.Type) er
 		}
 	}
 	// Into a builder of its own first, so that an error leaves b as it was.
-	trial := array.NewBuilder(memoryAllocator, types.WideArrowType(*t.Elem))
+	trial := array.NewBuilder(memoryAllocator, b.ValueBuilder().Type())
 	for _, p := range parts {
 		if err := AppendTo(trial, *t.Elem, p, &elem); err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 func put(t *testing.T, typ, raw string, from decode.Column) (string, error) {
 	t.Helper()
 	target := types.MustParse(typ)
-	b := array.NewBuilder(memory.NewGoAllocator(), types.ArrowType(target))
+	b := array.NewBuilder(memory.NewGoAllocator(), types.WideArrowType(target))
 	from.Name = "c"
 	var value []byte
 	if raw != "NULL" {
@@ -47,6 +47,9 @@ func put(t *testing.T, typ, raw string, from decode.Column) (string, error) {
 		return fmt.Sprint(a.Value(0)), nil
 	case *array.Timestamp:
 		i := types.InstantOf(int64(a.Value(0)), types.TimeUnit(target.Precision))
+		return time.UnixMilli(i.Millis).UTC().Add(time.Duration(i.Nanos)).Format("2006-01-02 15:04:05.999999999"), nil
+	}
+	if i, ok := types.DatumAt(arr, 0, target).(types.Instant); ok {
 		return time.UnixMilli(i.Millis).UTC().Add(time.Duration(i.Nanos)).Format("2006-01-02 15:04:05.999999999"), nil
 	}
 	return arr.ValueStr(0), nil
@@ -136,6 +139,13 @@ func TestAppendTo(t *testing.T) {
 		{"TIMESTAMP(3)", "1679581805123", enc(decode.Millis), "2023-03-23 14:30:05.123"},
 		{"TIMESTAMP(6)", "1679581805123456", enc(decode.Micros), "2023-03-23 14:30:05.123456"},
 		{"TIMESTAMP(9)", "1679581805123456789", enc(decode.Nanos), "2023-03-23 14:30:05.123456789"},
+		{"TIMESTAMP(9)", `"0001-01-01 00:00:00.000000001"`, plain, "0001-01-01 00:00:00.000000001"},
+		{"TIMESTAMP(7)", `"9999-12-31T23:59:59.999999999"`, plain, "9999-12-31 23:59:59.9999999"},
+		{"TIMESTAMP_LTZ(9)", `"1582-10-04T23:59:59.5Z"`, plain, "1582-10-04 23:59:59.5"},
+		{"TIMESTAMP(9)", "-62135596800000000", enc(decode.Micros), "0001-01-01 00:00:00"},
+		{"TIMESTAMP(9)", "NULL", plain, "NULL"},
+		{"TIMESTAMP(9)", `"0000-00-00 00:00:00"`, plain, "NULL"},
+		{"ARRAY<TIMESTAMP(9)>", `["0001-01-01 00:00:00",null]`, plain, `["-62135596800",null]`},
 		{"TIMESTAMP(0)", "1679581805999", enc(decode.Millis), "2023-03-23 14:30:05"},
 		{"TIMESTAMP(2)", `"2023-03-24 14:30:05.129"`, plain, "2023-03-24 14:30:05.12"},
 		{"TIMESTAMP(6)", "-1", enc(decode.Micros), "1969-12-31 23:59:59.999999"},
@@ -220,7 +230,7 @@ func TestAppendToRefuses(t *testing.T) {
 		{"DATE", `"yesterday"`, plain, "2024-01-31"},
 		{"TIMESTAMP(3)", `"12:00"`, plain, "a timestamp is written"},
 		{"TIMESTAMP(3)", `"2023-01-01 24:00:00"`, plain, "a timestamp is written"},
-		{"TIMESTAMP(9)", `"0001-01-01 00:00:00"`, plain, "out of range"},
+		{"TIMESTAMP(9)", `"yesterday"`, plain, "a timestamp is written"},
 		{"TIME(0)", `"-838:59:59"`, plain, "STRING holds"},
 		{"TIME(0)", "86400000000", decode.Column{Encoding: decode.TimeMicros}, "STRING holds"},
 		{"VARCHAR(2)", `"abc"`, plain, "too long"},
@@ -237,6 +247,23 @@ func TestAppendToRefuses(t *testing.T) {
 		var e *decode.Error
 		if !errors.As(err, &e) || e.Reason != decode.WrongValue || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `column c: `) {
 			t.Errorf("%s as %s: %q, %v; want %q", c.raw, c.typ, got, err, c.want)
+		}
+	}
+}
+
+// A builder of Arrow's own timestamps takes what these hold.
+func TestAppendToNarrow(t *testing.T) {
+	for _, typ := range []types.Type{types.TimestampType(9), types.ArrayType(types.TimestampType(9))} {
+		b := array.NewBuilder(memory.NewGoAllocator(), types.ArrowType(typ))
+		good, bad := `"2024-02-29 00:00:00"`, `"0001-01-01 00:00:00"`
+		if typ.Kind == types.Array {
+			good, bad = "["+good+"]", "["+good+","+bad+"]"
+		}
+		if err := decode.AppendTo(b, typ, []byte(good), &decode.Column{Name: "c"}); err != nil || b.Len() != 1 {
+			t.Errorf("%s: %v, %d values", typ, err, b.Len())
+		}
+		if err := decode.AppendTo(b, typ, []byte(bad), &decode.Column{Name: "c"}); err == nil || !strings.Contains(err.Error(), "out of range") || b.Len() != 1 {
+			t.Errorf("%s of the year 1: %v, %d values", typ, err, b.Len())
 		}
 	}
 }
