@@ -50,10 +50,7 @@ func (a *app) tableNames(cmd *cobra.Command, without []string) []string {
 	}
 	var names []string
 	for _, db := range dbs {
-		tables, err := cat.Tables(cmd.Context(), db)
-		if err != nil {
-			continue
-		}
+		tables, _ := cat.Tables(cmd.Context(), db)
 		for _, t := range tables {
 			if name := db + "." + t; !slices.Contains(without, name) {
 				names = append(names, name)
