@@ -210,11 +210,13 @@ func (s *Schema) Encode() []byte {
 		member(k)
 		b = append(b, s.Extra[k]...)
 	}
-	return layOut(append(b, '}'))
+	var packed bytes.Buffer
+	_ = json.Compact(&packed, append(b, '}')) // it is JSON: members not known have their own blanks
+	return layOut(packed.Bytes())
 }
 
-// layOut puts the blanks and line ends of the reference into JSON: members of objects have lines of
-// their own, items of arrays do not.
+// layOut puts the blanks and line ends of the reference into JSON that has none: members of objects have
+// lines of their own, items of arrays do not.
 func layOut(in []byte) []byte {
 	var out bytes.Buffer
 	depth := 0
@@ -273,7 +275,6 @@ func layOut(in []byte) []byte {
 			}
 		case ':':
 			out.WriteString(" : ")
-		case ' ', '\n', '\t', '\r':
 		default:
 			out.WriteByte(c)
 		}
