@@ -135,6 +135,7 @@ func (t *Table) planConfig() plan.Config {
 		Manifests: t.manifests, Schemas: t.schemas, Schema: t.schema, KeyValue: t.HasPrimaryKey(),
 		Combines:       engine == "partial-update" || engine == "aggregation",
 		BucketFunction: options.BucketFunction.Get(o),
+		Postponed:      t.buckets() == paths.PostponeBucket,
 		Packing:        plan.Packing{TargetSize: options.SplitTargetSize.Get(o), OpenCost: options.SplitOpenCost.Get(o)},
 	}
 	if t.buckets() > 0 {

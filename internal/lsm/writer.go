@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/batch"
@@ -46,6 +47,9 @@ type Writer struct {
 func (t *Table) NewWriter(o WriterOptions) (*Writer, error) {
 	w := &Writer{t: t, o: o, next: o.FirstSequence}
 	for _, f := range o.Files {
+		if f.MaxSequence == math.MaxInt64 { // what is written next would be the oldest
+			return nil, fmt.Errorf("bucket %d: file %s has used up all sequence numbers: its manifest is damaged", o.Location.Bucket, f.Name)
+		}
 		w.next = max(w.next, f.MaxSequence+1)
 	}
 	var err error

@@ -282,6 +282,19 @@ func (r *reader) skipFields(p *program) {
 
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
+// fileName reads the name of a file, which lies in a folder that the name does not choose.
+func (r *reader) fileName() string {
+	name := text(r.bytes())
+	r.checkName(name)
+	return name
+}
+
+func (r *reader) checkName(name string) {
+	if err := checkName(name); err != nil {
+		r.fail(err)
+	}
+}
+
 // file reads a `_FILE` into the next free struct.
 func (d *decoder) file(prog *program) {
 	r := &d.r
@@ -301,7 +314,7 @@ func (d *decoder) file(prog *program) {
 		}
 		switch s.op {
 		case opName:
-			f.Name = text(r.bytes())
+			f.Name = r.fileName()
 		case opSize:
 			f.Size = r.long()
 		case opRows:
@@ -324,6 +337,9 @@ func (d *decoder) file(prog *program) {
 			f.Level = int(int32(r.long()))
 		case opExtraFiles:
 			f.ExtraFiles = d.names(0, int(s.elemAt))
+			for _, x := range f.ExtraFiles {
+				r.checkName(x)
+			}
 		case opCreation:
 			f.CreationMillis = r.long()
 		case opDeleteRows:

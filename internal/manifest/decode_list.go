@@ -54,7 +54,7 @@ func (d *decoder) meta(prog *program, m *Meta) {
 				r.fail(fmt.Errorf("%w: %d", errVersion, v))
 			}
 		case opName:
-			m.Name = text(r.bytes())
+			m.Name = r.fileName()
 		case opSize:
 			m.Size = r.long()
 		case opAdded:
@@ -149,7 +149,7 @@ func (d *decoder) index(prog *program, e *IndexEntry) {
 		case opIndexType:
 			e.Type = text(r.bytes())
 		case opName:
-			e.Name = text(r.bytes())
+			e.Name = r.fileName()
 		case opSize:
 			e.Size = r.long()
 		case opRows:

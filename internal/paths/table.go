@@ -181,6 +181,9 @@ func (t *Table) BucketDir(partition []byte, bucket int) (string, error) {
 // partition is a BinaryRow with arity.
 func (t *Table) PartitionPath(partition []byte) (string, error) {
 	if len(t.parts) == 0 {
+		if n, err := binrow.Arity(partition); len(partition) > 0 && (err != nil || n != 0) {
+			return "", fmt.Errorf("partition of %s: the table is not partitioned, but its manifest names a partition", t.root)
+		}
 		return "", nil
 	}
 	vals, err := binrow.DecodeWithArity(partition, t.parts)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/predicate"
@@ -28,7 +29,9 @@ type Config struct {
 	BucketKeys []string
 	// BucketFunction is the option bucket-function.type.
 	BucketFunction string
-	Packing        Packing
+	// Postponed is set for tables whose rows get their buckets later: those in the bucket of no number are not read.
+	Postponed bool
+	Packing   Packing
 }
 
 // Planner plans reads of one table. It is safe for concurrent use.
@@ -161,8 +164,11 @@ func (p *Planner) Splits(ctx context.Context, snap *snapshot.Snapshot, req Reque
 	t := p.tester(ctx, req)
 	for _, b := range groupByBucket(entries) {
 		files := b.files
-		if b.bucket < 0 { // postponed: not yet part of the table
-			continue
+		if b.bucket < 0 {
+			if b.bucket == paths.PostponeBucket && p.c.Postponed { // not yet part of the table
+				continue
+			}
+			return nil, fmt.Errorf("plan: snapshot %d: file %s is in bucket %d, which the table cannot have: its manifest is damaged", snap.ID, b.files[0].Name, b.bucket)
 		}
 		if p.c.KeyValue && t.value != nil {
 			if files, err = p.pruneSections(files, t); err != nil {

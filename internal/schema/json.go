@@ -75,6 +75,11 @@ func Decode(data []byte) (*Schema, error) {
 			return nil, fmt.Errorf("key column %q is no column of the schema", k)
 		}
 	}
+	for _, f := range s.Fields {
+		if len(s.PrimaryKeys) > 0 && formatOwn(f.Name) {
+			return nil, fmt.Errorf("column name %q is reserved for the format: data files have a column of their own of this name", f.Name)
+		}
+	}
 	if err := checkIDs(map[int]string{}, "", s.Fields); err != nil {
 		return nil, err
 	}

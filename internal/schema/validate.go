@@ -10,8 +10,13 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// reserved are names of the format's own columns.
-var reserved = []string{"_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"}
+// reserved are names of the format's own columns, besides formatOwn.
+var reserved = []string{"_LEVEL", "rowkind", "_ROW_ID"}
+
+// formatOwn reports whether data files of tables with a key have a column of this name that is not the table's.
+func formatOwn(name string) bool {
+	return name == "_SEQUENCE_NUMBER" || name == "_VALUE_KIND" || strings.HasPrefix(name, "_KEY_")
+}
 
 // faults are what is wrong with a schema, always in the same order. Schemas that were read are not
 // checked: other engines may allow more.
@@ -100,7 +105,7 @@ func (v *validation) parts(of string, t types.Type) {
 }
 
 func (v *validation) column(f types.Field) {
-	if slices.Contains(reserved, f.Name) || strings.HasPrefix(f.Name, "_KEY_") {
+	if slices.Contains(reserved, f.Name) || formatOwn(f.Name) {
 		v.add("column name %q is reserved for the format; choose another", f.Name)
 	}
 	if _, err := DefaultOf(f); err != nil {
