@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"math"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -65,6 +66,13 @@ func (c *checker) dataFiles(ctx context.Context, live []manifest.Entry, path str
 		}
 		if j.what != "" {
 			c.problem(true, j.path, j.what, "restore it, roll back to a snapshot without it, or remove it from the table and lose its rows")
+		}
+		if f := j.e.File; f.Level < 0 || f.Level > 1<<16 || f.MaxSequence == math.MaxInt64 {
+			what := fmt.Sprintf("the manifest says level %d and sequence number %d: its bucket cannot be written", f.Level, f.MaxSequence)
+			c.problem(true, j.path, what, "roll back to a snapshot without this file")
+		}
+		if what := c.keys(j.e.File); what != "" {
+			c.problem(true, j.path, what, "roll back to a snapshot without this file")
 		}
 		if f := j.e.File; f.MinSequence > f.MaxSequence || f.DeleteRows > f.Rows {
 			what := fmt.Sprintf("the manifest says sequence numbers %d to %d, which are out of order", f.MinSequence, f.MaxSequence)
@@ -153,4 +161,19 @@ func (b *bucketOf) of(key []byte, n int) (int, bool) {
 		}
 	}
 	return int(b.f.Buckets(rec.NewRecordBatch(), n, nil)[0]), true
+}
+
+// keys says what is wrong with the range of keys that a manifest gives a file.
+func (c *checker) keys(f *manifest.DataFile) string {
+	if c.t.Order == nil {
+		return ""
+	}
+	r, err := c.t.Order.Ranges([]*manifest.DataFile{f})
+	switch {
+	case err != nil:
+		return err.Error()
+	case c.t.Order.Backwards(r[0]):
+		return "the manifest says a smallest key that is larger than the largest"
+	}
+	return ""
 }

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tarnlake/tarn/internal/manifest"
+)
+
+// brokenTable is a table of three snapshots and two schemas, to be broken by hand.
+type brokenTable struct {
+	t   *testing.T
+	dir string
+}
+
+func (b brokenTable) read(name string) []byte {
+	b.t.Helper()
+	data, err := os.ReadFile(filepath.Join(b.dir, name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return data
+}
+
+func (b brokenTable) put(name string, data []byte) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.dir, name), data, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b brokenTable) replace(name, from, to string) {
+	b.t.Helper()
+	data := string(b.read(name))
+	if !strings.Contains(data, from) {
+		b.t.Fatalf("%s has no %s: %s", name, from, data)
+	}
+	b.put(name, []byte(strings.Replace(data, from, to, 1)))
+}
+
+// list rewrites the list of the newest snapshot's changes.
+func (b brokenTable) list(change func(m *manifest.Meta)) {
+	b.t.Helper()
+	var snap struct {
+		DeltaManifestList     string
+		DeltaManifestListSize int
+	}
+	if err := json.Unmarshal(b.read("snapshot/snapshot-3"), &snap); err != nil {
+		b.t.Fatal(err)
+	}
+	metas, err := manifest.DecodeList(b.read("manifest/" + snap.DeltaManifestList))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	metas = slices.Clone(metas)
+	change(&metas[0])
+	data, err := manifest.EncodeList(metas, manifest.Encoding{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.put("manifest/"+snap.DeltaManifestList, data)
+	b.replace("snapshot/snapshot-3", fmt.Sprintf(`"deltaManifestListSize" : %d`, snap.DeltaManifestListSize), fmt.Sprintf(`"deltaManifestListSize" : %d`, len(data)))
+}
+
+// entry rewrites what the newest manifest says of a file.
+func (b brokenTable) entry(change func(e *manifest.Entry)) {
+	b.t.Helper()
+	b.list(func(m *manifest.Meta) {
+		es, err := manifest.Decode(b.read("manifest/"+m.Name), nil)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		f := *es[0].File
+		es[0].File = &f
+		change(&es[0])
+		data, err := manifest.Encode(es, manifest.Encoding{})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.put("manifest/"+m.Name, data)
+		m.Size = int64(len(data))
+	})
+}
+
+func (b brokenTable) dataFile() string {
+	all, err := filepath.Glob(filepath.Join(b.dir, "bucket-0", "*"))
+	if err != nil || len(all) == 0 {
+		b.t.Fatal(all, err)
+	}
+	return "bucket-0/" + filepath.Base(all[0])
+}
+
+// Metadata that is well formed and says what cannot be: no panic, no file outside of the table is touched, no
+// row goes missing in silence, and check finds it.
+func TestImpossibleMetadata(t *testing.T) {
+	entry := func(change func(e *manifest.Entry)) func(brokenTable) {
+		return func(b brokenTable) { b.entry(change) }
+	}
+	cases := map[string]struct {
+		do                   func(b brokenTable)
+		read, compact, check int
+		says                 string // what refuses it, or check
+	}{
+		"file name leaves":  {entry(func(e *manifest.Entry) { e.File.Name = "../../victim.parquet" }), 1, 1, 6, "no name of a file"},
+		"extra file leaves": {entry(func(e *manifest.Entry) { e.File.ExtraFiles = []string{"../../victim.parquet"} }), 1, 1, 6, "no name of a file"},
+		"absolute name":     {entry(func(e *manifest.Entry) { e.File.Name = "/etc/passwd" }), 1, 1, 6, "no name of a file"},
+		"no name":           {entry(func(e *manifest.Entry) { e.File.Name = "" }), 1, 1, 6, "no name of a file"},
+		"manifest leaves":   {func(b brokenTable) { b.list(func(m *manifest.Meta) { m.Name = "../manifest/" + m.Name }) }, 1, 1, 6, "no name of a file"},
+		"list leaves":       {func(b brokenTable) { b.replace("snapshot/snapshot-3", "manifest-list-", "../manifest/manifest-list-") }, 1, 1, 6, "no name of a file"},
+		"huge level":        {entry(func(e *manifest.Entry) { e.File.Level = math.MaxInt32 }), 0, 1, 6, "level 2147483647"},
+		"last sequence":     {entry(func(e *manifest.Entry) { e.File.MaxSequence = math.MaxInt64 }), 0, 1, 6, "sequence number"},
+		"bucket -1":         {entry(func(e *manifest.Entry) { e.Bucket = -1 }), 1, 0, 6, "bucket -1"},
+		"bucket -2":         {entry(func(e *manifest.Entry) { e.Bucket = -2 }), 1, 0, 6, "bucket -2"},
+		"garbage key":       {entry(func(e *manifest.Entry) { e.File.MinKey = []byte("garbage garbage!") }), 1, 1, 6, "smallest key"},
+		"keys swapped":      {entry(func(e *manifest.Entry) { e.File.MinKey, e.File.MaxKey = e.File.MaxKey, e.File.MinKey }), 1, 1, 6, "larger than"},
+		"negative counts":   {entry(func(e *manifest.Entry) { e.File.Rows = -1 }), 0, 0, 6, "-1 rows"},
+		"schema missing":    {entry(func(e *manifest.Entry) { e.File.SchemaID = 99 }), 1, 1, 6, "schema-99"},
+		"unknown scheme":    {entry(func(e *manifest.Entry) { e.File.ExternalPath = "nope://x/y" }), 2, 2, 6, `"nope" is not known`},
+		"partition of more": {entry(func(e *manifest.Entry) { e.Partition = []byte("garbage garbage!") }), 1, 0, 6, "not partitioned"},
+		"reserved column":   {func(b brokenTable) { b.replace("schema/schema-1", `"e"`, `"_SEQUENCE_NUMBER"`) }, 1, 1, 6, "reserved for the format"},
+		"zeros as data":     {func(b brokenTable) { f := b.dataFile(); b.put(f, make([]byte, len(b.read(f)))) }, 1, 1, 6, "PAR1"},
+	}
+	wh := t.TempDir()
+	for _, c := range [][]string{
+		{"", "db", "create", "d"},
+		{"", "table", "create", "d.t", "--column", "id INT", "--column", "v STRING", "--primary-key", "id", "--option", "bucket=1", "--option", "write-only=true"},
+		{`{"id":1,"v":"a"}` + "\n" + `{"id":2,"v":"a"}`, "write", "d.t", "-"},
+		{`{"id":2,"v":"b"}` + "\n" + `{"id":3,"v":"b"}`, "write", "d.t", "-"},
+		{"", "table", "alter", "d.t", "--add", "e INT"},
+		{`{"id":3,"v":"c"}` + "\n" + `{"id":4,"v":"c"}`, "write", "d.t", "-"},
+	} {
+		if code, _, errOut := run(c[0], append(c[1:], "-w", wh)...); code != 0 {
+			t.Fatal(c, errOut)
+		}
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			to := filepath.Join(t.TempDir(), "wh")
+			if err := os.CopyFS(to, os.DirFS(wh)); err != nil {
+				t.Fatal(err)
+			}
+			victim := filepath.Join(to, "d.db", "victim.parquet")
+			if err := os.WriteFile(victim, []byte("not the table's"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			c.do(brokenTable{t, filepath.Join(to, "d.db", "t")})
+			code, out, said := run("", "read", "-w", to, "d.t", "--json")
+			if code != c.read {
+				t.Errorf("read: exit code %d, want %d: %s", code, c.read, said)
+			}
+			if code == 0 && strings.Count(out, "\n") != 4 {
+				t.Errorf("read: %s, want 4 rows", out)
+			}
+			code, out, errOut := run("", "check", "-w", to, "d.t", "--explain")
+			if code != c.check {
+				t.Errorf("check: exit code %d, want %d: %s%s", code, c.check, out, errOut)
+			}
+			if said += out + errOut; !strings.Contains(said, c.says) {
+				t.Errorf("nobody says %q: %s", c.says, said)
+			}
+			if code, _, errOut = run("", "compact", "--full", "-w", to, "d.t"); code != c.compact || strings.Contains(errOut, "panic") {
+				t.Errorf("compact: exit code %d, want %d: %s", code, c.compact, errOut)
+			}
+			if _, _, errOut := run("", "snapshot", "expire", "d.t", "--retain-max", "1", "--retain-min", "1", "-w", to); strings.Contains(errOut, "panic") {
+				t.Error(errOut)
+			}
+			if _, err := os.Stat(victim); err != nil {
+				t.Errorf("a file outside of the table is gone: %v", err)
+			}
+		})
+	}
+}
