@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ type BatchReader = batch.Reader
 
 // SplitRaw takes out of the plan the files that any reader of Parquet reads right: those without rows
 // to merge or leave out, written with the table's present schema, compressed as every reader knows it. It returns the
-// paths of those that accept takes, and a plan of the rest. Filters of the plan are not applied to the files.
+// paths of those that accept takes, absolute on a local disk, and a plan of the rest. Filters of the plan are not applied to the files.
 func (p *Plan) SplitRaw(ctx context.Context, accept func(path string) bool) (files []string, rest *Plan) {
 	r := *p
 	r.splits = nil
@@ -39,8 +40,15 @@ func (p *Plan) SplitRaw(ctx context.Context, accept func(path string) bool) (fil
 				raw = false
 				break
 			}
-			raw = accept(path) && portable(ctx, fs, path)
-			paths = append(paths, path)
+			name := path
+			if _, local := fs.(*fileio.Local); local {
+				if name, err = filepath.Abs(path); err != nil {
+					raw = false
+					break
+				}
+			}
+			raw = accept(name) && portable(ctx, fs, path)
+			paths = append(paths, name)
 		}
 		if raw {
 			files = append(files, paths...)
