@@ -22,9 +22,10 @@ import (
 	"github.com/tarnlake/tarn/sql"
 )
 
-const usage = `usage: duckbench scan|sql|dedup --dir=WAREHOUSE --table=NAME [--cols=10|2|filter] [--reps=4] [--query=1|2|3]
+const usage = `usage: duckbench scan|sql|dedup|shapes --dir=WAREHOUSE --table=NAME [--users=NAME] [--cols=10|2|filter] [--reps=4] [--query=1|2|3]
 scan: DuckDB's read_parquet over the table's files; sql: tarn's SQL over the table;
-dedup: the best of three queries by which DuckDB keeps the newest version of each key, or the one of --query`
+dedup: the best of three queries by which DuckDB keeps the newest version of each key, or the one of --query;
+shapes: queries of many kinds over the files and over the table, those whose name contains --query`
 
 // The sum over all values as the other sides make it: strings by length, timestamps in ms, decimals by digits.
 const (
@@ -57,6 +58,11 @@ func run(ctx context.Context, args []string) error {
 	cat, err := tarn.Open(ctx, opt["dir"], nil)
 	if err != nil {
 		return err
+	}
+	if args[0] == "shapes" {
+		s := sql.NewSession(cat, sql.Options{Threads: threads})
+		defer s.Close()
+		return runShapes(ctx, s, cat, opt["table"], opt["users"], opt["query"], reps)
 	}
 	buckets, err := dataFiles(ctx, cat, opt["table"])
 	if err != nil {
