@@ -122,10 +122,12 @@ func (c codec) unpack(buf, src []byte, size int) ([]byte, error) {
 	return buf, nil
 }
 
-// sized gives a slice of n bytes with slack behind it, of buf if that is large enough.
+// sized gives a slice of n bytes with slack behind it, of buf if that is large enough; else buf is not
+// to be used any more.
 func sized(buf []byte, n int) []byte {
 	if cap(buf) < n+slack {
-		return make([]byte, n, n+slack+n/8)
+		putBuffer(buf)
+		return getBuffer(n + slack)[:n]
 	}
 	return buf[:n]
 }

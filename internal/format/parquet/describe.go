@@ -97,7 +97,7 @@ func Describe(ctx context.Context, f fileio.File) (d *Description, err error) {
 	if err := checkGroups(meta, len(leaves)); err != nil {
 		return d, fmt.Errorf("parquet: %w", err)
 	}
-	r := &reader{file: f}
+	r := &reader{file: f, meta: meta}
 	for i := range meta.rowGroups {
 		g := &meta.rowGroups[i]
 		x := RowGroupInfo{Rows: g.numRows, Bytes: g.bytes, Chunks: []ChunkInfo{}}

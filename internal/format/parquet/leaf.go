@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/bits"
 )
 
@@ -26,6 +27,7 @@ type leafReader struct {
 	group   int
 	rows    int64 // of the row group
 	next    int64 // next row of the row group that is not passed over, pending ones included
+	until   int64 // row before which reading ends for now, if that is known; else it is 0
 	index   []pageLocation
 
 	def, rep hybrid
@@ -52,7 +54,7 @@ func (r *leafReader) fail(err error) error {
 
 // open starts a row group.
 func (r *leafReader) open(group int, rows int64, c *columnChunk) error {
-	r.group, r.rows, r.next, r.pending = group, rows, 0, 0
+	r.group, r.rows, r.next, r.pending, r.until = group, rows, 0, 0, 0
 	r.left, r.at, r.defs, r.reps = 0, 0, r.defs[:0], r.reps[:0]
 	r.loaded, r.ready, r.index = false, false, nil
 	r.pg = page{}
@@ -87,7 +89,7 @@ func (r *leafReader) read(n int) error {
 			}
 			continue
 		}
-		if err := r.load(); err != nil {
+		if err := r.load(n); err != nil {
 			return r.fail(err)
 		}
 		k := min(n, r.left)
@@ -117,12 +119,18 @@ func (r *leafReader) nextPage() error {
 	return nil
 }
 
-// load unpacks the page at hand and starts its decoders.
-func (r *leafReader) load() error {
+// load unpacks the page at hand and starts its decoders. Of the rows from its first one to next, n are to be
+// read or passed over.
+func (r *leafReader) load(n int) error {
 	if r.loaded {
 		return nil
 	}
-	if err := r.pages.load(&r.pg); err != nil {
+	if r.until < r.next {
+		n = math.MaxInt
+	} else {
+		n += int(r.until - r.next)
+	}
+	if err := r.pages.load(&r.pg, n); err != nil {
 		return err
 	}
 	r.loaded = true
@@ -151,7 +159,9 @@ func (r *leafReader) startValues() error {
 	r.indexed = r.pg.enc == encRLEDict || r.pg.enc == encPlainDict
 	r.vals.phys, r.vals.width = r.n.phys, r.n.typeLen
 	if !r.indexed {
-		return r.vals.reset(r.pg.enc, r.pg.data, r.pg.values)
+		err := r.vals.reset(r.pg.enc, r.pg.data, r.pg.values)
+		r.vals.more = r.pg.more
+		return err
 	}
 	if err := r.dictionary(); err != nil {
 		return err
@@ -320,94 +330,6 @@ func (r *leafReader) dropValues(n int) error {
 	return r.vals.skip(n)
 }
 
-// settle does what skip left to do.
-func (r *leafReader) settle() error {
-	if r.pending == 0 {
-		return nil
-	}
-	if err := r.jump(); err != nil {
-		return err
-	}
-	if r.n.maxRep > 0 {
-		n := r.pending
-		r.pending = 0
-		for n > 0 {
-			k := min(n, 1<<16)
-			if err := r.readNested(int(k), true); err != nil {
-				return err
-			}
-			n -= k
-		}
-		return nil
-	}
-	for r.pending > 0 {
-		if r.left == 0 {
-			if err := r.nextPage(); err != nil {
-				return err
-			}
-			continue
-		}
-		if k := int64(r.left); !r.loaded && k <= r.pending {
-			r.left = 0
-			r.pending -= k
-			continue
-		}
-		if err := r.load(); err != nil {
-			return err
-		}
-		k := int(min(r.pending, int64(r.left)))
-		if err := r.skipFlat(k); err != nil {
-			return r.where(err)
-		}
-		r.left -= k
-		r.pending -= int64(k)
-	}
-	return nil
-}
-
-func (r *leafReader) skipFlat(n int) error {
-	if r.n.maxDef == 0 {
-		if r.sink == nil {
-			return nil
-		}
-		return r.dropValues(n)
-	}
-	var lv [512]uint8
-	for n > 0 {
-		k := min(n, len(lv))
-		if err := r.def.levels(lv[:k], uint8(r.n.maxDef)); err != nil {
-			return err
-		}
-		if err := r.slots(lv[:k], true); err != nil {
-			return err
-		}
-		n -= k
-	}
-	return nil
-}
-
-// jump uses the page index to go to the page of the row wanted, if that is not the page at hand.
-func (r *leafReader) jump() error {
-	if len(r.index) == 0 {
-		return nil
-	}
-	want := r.next
-	k := len(r.index)
-	for k > 1 && r.index[k-1].firstRow > want {
-		k--
-	}
-	to := r.index[k-1]
-	if to.off < r.pages.pos || to.firstRow <= want-r.pending {
-		return nil
-	}
-	if err := r.pages.seek(to.off, r.rows-to.firstRow); err != nil {
-		return err
-	}
-	r.left, r.at, r.defs, r.reps = 0, 0, r.defs[:0], r.reps[:0]
-	r.pending = want - to.firstRow
-	return nil
-}
-
 // readNested reads or passes over whole rows of a column inside of a list. Rows begin where the
 // repetition level is 0; they may go over the end of a page.
 func (r *leafReader) readNested(n int, drop bool) error {
@@ -467,7 +389,7 @@ func (r *leafReader) nextNested() error {
 		return fmt.Errorf("page at offset %d: %d values of a list", pg.off, pg.values)
 	}
 	r.pg, r.loaded = pg, false
-	if err := r.load(); err != nil {
+	if err := r.load(0); err != nil {
 		return err
 	}
 	if cap(r.defs) < pg.values {

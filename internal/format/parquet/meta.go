@@ -78,6 +78,8 @@ type fileMeta struct {
 	numRows   int64
 	rowGroups []rowGroup
 	createdBy string
+	tail      []byte // what was read to find it, the end of the file; the bounds of statistics lie in it
+	tailAt    int64
 }
 
 type rowGroup struct {

@@ -6,54 +6,12 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-
-	"github.com/tarnlake/tarn/internal/fileio"
 )
 
 // errUnsupported is the error of what Parquet allows but is not read here.
 var errUnsupported = errors.New("is not supported")
 
-const (
-	windowSize    = 1 << 20  // bytes read ahead of each column
-	windowSizeLow = 64 << 10 // the same with ReadOptions.LowMemory
-	maxPageHeader = 16 << 20
-)
-
-// window reads a range of a file front to back in large pieces.
-type window struct {
-	file fileio.File
-	end  int64 // of the range
-	size int   // of a piece
-	buf  []byte
-	off  int64 // of buf in the file
-	lent bool  // buf is not ours to write to
-}
-
-// give hands over what is at an offset already.
-func (w *window) give(b []byte, off int64) { w.buf, w.off, w.lent = b, off, true }
-
-// at gives n bytes at an offset, or what the range has of them. They stay valid until the next call.
-func (w *window) at(off int64, n int) ([]byte, error) {
-	if rest := w.end - off; int64(n) > rest {
-		n = int(max(rest, 0))
-	}
-	if i := off - w.off; i >= 0 && i+int64(n) <= int64(len(w.buf)) {
-		return w.buf[i : i+int64(n)], nil
-	}
-	size := int(min(int64(max(n, w.size)), w.end-off))
-	if cap(w.buf) < size || w.lent {
-		w.buf, w.lent = make([]byte, size), false
-	}
-	w.buf, w.off = w.buf[:size], off
-	if k, err := w.file.ReadAt(w.buf, off); k < size {
-		w.buf = w.buf[:0]
-		if err == nil || err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, fmt.Errorf("read %d bytes at offset %d: %w", size, off, err)
-	}
-	return w.buf[:n], nil
-}
+const maxPageHeader = 16 << 20
 
 // page is a data page whose values are to be decoded.
 type page struct {
@@ -68,11 +26,14 @@ type page struct {
 	// Set by load.
 	def, rep []byte // levels, still encoded; v2 and v1 are alike here
 	data     []byte
+	// more gives all of data if that is only its beginning; else it is nil.
+	more func() ([]byte, error)
 }
 
 // pages gives the data pages of a column chunk.
 type pages struct {
 	win   window
+	low   bool   // few rows or little memory: pages are read one by one
 	buf   []byte // unpacked page, used again
 	codec codec
 	leaf  *node
@@ -103,9 +64,8 @@ func (p *pages) open(c *columnChunk, leaf *node) error {
 		return fmt.Errorf("the chunk has %d values", c.numValues)
 	}
 	p.codec, p.leaf = codec(c.codec), leaf
-	p.win.end = start + c.compressed
+	p.win.open(start+c.compressed, p.low)
 	p.start, p.pos, p.left, p.toEnd = start, start, c.numValues, false
-	p.win.buf = p.win.buf[:0]
 	p.dict, p.dictB = nil, nil
 	return nil
 }
@@ -186,12 +146,15 @@ func (p *pages) next() (page, error) {
 	return page{}, io.EOF
 }
 
-// seek goes to a page found in the offset index; rows is the number of rows from there on.
-func (p *pages) seek(off, rows int64) error {
+// seek goes to a page found in the offset index, of which first is the first; rows is the number of rows
+// from there on.
+func (p *pages) seek(to, first pageLocation, rows int64) error {
+	off := to.off
 	if off < p.pos || off >= p.win.end {
 		return fmt.Errorf("the page index names offset %d, outside of the column chunk", off)
 	}
-	if p.pos == p.start && off > p.pos {
+	if p.pos == p.start && first.off > p.pos { // a dictionary stands before the first page
+		p.win.expect(first.off - p.pos)
 		h, n, err := p.header()
 		if err == nil && h.kind == pageDict {
 			err = p.loadDict(h, p.pos+int64(n))
@@ -201,6 +164,7 @@ func (p *pages) seek(off, rows int64) error {
 		}
 	}
 	p.pos, p.left = off, rows
+	p.win.expect(int64(to.size))
 	if p.leaf.maxRep > 0 { // rows are not entries here: the end of the chunk is the end
 		p.left, p.toEnd = math.MaxInt64, true
 	}
@@ -238,19 +202,23 @@ func (p *pages) loadDict(h pageHeader, at int64) error {
 	return nil
 }
 
-// load reads and unpacks a page. Its slices stay valid until the next load or next.
-func (p *pages) load(g *page) error {
+// load reads and unpacks a page. Its slices stay valid until the next load or next. If no more than the
+// first entries of it are wanted, it may unpack no more than those take.
+func (p *pages) load(g *page, entries int) error {
 	b, err := p.body(&g.head, g.bodyAt)
 	if err != nil {
 		return fmt.Errorf("offset %d: %w", g.off, err)
 	}
 	if g.head.kind == pageDataV2 {
-		err = p.loadV2(g, b)
+		err = p.loadV2(g, b, entries)
 	} else {
-		err = p.loadV1(g, b)
+		err = p.loadV1(g, b, entries)
 	}
 	if err != nil {
 		return fmt.Errorf("offset %d: %w", g.off, err)
+	}
+	if p.codec != codecNone && g.head.kind == pageData && g.more == nil {
+		p.win.passed(p.pos, p.pos-g.off)
 	}
 	return nil
 }
@@ -264,12 +232,51 @@ func (p *pages) unpack(b []byte, size int) ([]byte, error) {
 	return out, nil
 }
 
-func (p *pages) loadV1(g *page, b []byte) (err error) {
-	if p.codec != codecNone {
-		if b, err = p.unpack(b, int(g.head.uncompressed)); err != nil {
-			return err
-		}
+// unpackPart unpacks the beginning of a page, long enough for so many entries as far as one can tell. It gives nil
+// where that is not possible or gains nothing.
+func (p *pages) unpackPart(g *page, b []byte, size, entries int) []byte {
+	if entries >= g.values || p.codec != codecZstd || g.enc != encPlain || p.leaf.phys == physBool || p.leaf.maxRep > 0 {
+		return nil
 	}
+	need := size
+	if p.leaf.maxDef == 0 && p.leaf.phys != physBytes {
+		v := values{phys: p.leaf.phys, width: p.leaf.typeLen}
+		need = entries * v.size()
+	} else {
+		need = int(int64(size)*int64(entries)/int64(g.values)) + size/32 + 64
+	}
+	out := unpackZstdPart(p.buf, b, size, need)
+	if out != nil {
+		p.buf = out
+	}
+	return out
+}
+
+func (p *pages) loadV1(g *page, b []byte, entries int) (err error) {
+	if p.codec == codecNone {
+		return p.cut(g, b)
+	}
+	size := int(g.head.uncompressed)
+	if part := p.unpackPart(g, b, size, entries); part != nil && p.cut(g, part) == nil {
+		g.more = func() ([]byte, error) {
+			all, err := p.unpack(b, size)
+			if err != nil {
+				return nil, err
+			}
+			whole := page{head: g.head}
+			err = p.cut(&whole, all)
+			return whole.data, err
+		}
+		return nil
+	}
+	if b, err = p.unpack(b, size); err != nil {
+		return err
+	}
+	return p.cut(g, b)
+}
+
+// cut finds levels and values in the unpacked bytes of a page.
+func (p *pages) cut(g *page, b []byte) (err error) {
 	if p.leaf.maxRep > 0 {
 		if g.rep, b, err = cutLevels(b, g.head.repEnc); err != nil {
 			return fmt.Errorf("repetition levels: %w", err)
@@ -298,18 +305,30 @@ func cutLevels(b []byte, enc encoding) (levels, rest []byte, err error) {
 	return b[4 : 4+n], b[4+n:], nil
 }
 
-func (p *pages) loadV2(g *page, b []byte) (err error) {
+func (p *pages) loadV2(g *page, b []byte, entries int) (err error) {
 	h := &g.head
 	levels := int(h.repLen) + int(h.defLen)
 	g.rep, g.def = b[:h.repLen], b[h.repLen:levels]
-	g.data = b[levels:]
+	b = b[levels:]
+	g.data = b
 	if p.codec == codecNone || !h.isCompressed {
 		return nil
 	}
 	size := int(h.uncompressed) - levels
-	if size == 0 && len(g.data) == 0 {
+	if size == 0 && len(b) == 0 {
 		return nil
 	}
-	g.data, err = p.unpack(g.data, size)
+	if part := p.unpackPart(g, b, size, entries); part != nil {
+		g.data, g.more = part, func() ([]byte, error) { return p.unpack(b, size) }
+		return nil
+	}
+	g.data, err = p.unpack(b, size)
 	return err
+}
+
+// release hands the memory on; nothing that was read may be used any more.
+func (p *pages) release() {
+	p.win.release()
+	putBuffer(p.buf)
+	p.buf = nil
 }

@@ -147,6 +147,9 @@ func (r *reader) readPart(ctx context.Context, off, n int64) ([]byte, error) {
 	if off < 4 || n <= 0 || off > r.file.Size()-n {
 		return nil, fmt.Errorf("%d bytes at offset %d lie outside of the file", n, off)
 	}
+	if i := off - r.meta.tailAt; i >= 0 && i+n <= int64(len(r.meta.tail)) {
+		return r.meta.tail[i : i+n], nil
+	}
 	b, err := r.file.ReadRanges(ctx, []fileio.Range{{Offset: off, Length: n}})
 	if err != nil {
 		return nil, err

@@ -45,6 +45,7 @@ type reader struct {
 	row    int64     // next row in it
 	ranges []rowSpan // rows of it that are still to be read
 	open   bool
+	whole  bool // most rows of it are to be read
 	block  block
 	pos    int64
 	err    error // an error is final
@@ -103,7 +104,7 @@ func readFooter(ctx context.Context, f fileio.File) (*fileMeta, error) {
 		return nil, fmt.Errorf("the file has %d bytes, too few for a Parquet file: it is truncated or not Parquet", size)
 	}
 	n := min(size, 64<<10)
-	b := make([]byte, n)
+	b := getBuffer(int(n))
 	if k, err := f.ReadAt(b, size-n); int64(k) < n {
 		return nil, fmt.Errorf("read footer: %w", noEOF(err))
 	}
@@ -128,6 +129,7 @@ func readFooter(ctx context.Context, f fileio.File) (*fileMeta, error) {
 	if err != nil {
 		return nil, fmt.Errorf("footer (at byte %d): %w", size-8-foot, err)
 	}
+	m.tail, m.tailAt = b, size-int64(len(b))
 	return m, nil
 }
 
@@ -165,6 +167,11 @@ func (r *reader) Position() int64 { return r.pos }
 // Close ends reading. The file stays open.
 func (r *reader) Close() error {
 	r.err = errors.New("parquet: read of a closed reader")
+	for _, l := range r.all() {
+		l.pages.release()
+	}
+	putBuffer(r.meta.tail)
+	r.meta.tail = nil
 	r.leaves, r.cols, r.filter = nil, nil, nil
 	return nil
 }

@@ -29,6 +29,9 @@ type block struct {
 // gap is how many rows that do not match are read along rather than ending a batch.
 const gap = 512
 
+// few is how many matches in a block make it likely that there are no more in the same pages.
+const few = 4
+
 // all are the leaves of the columns wanted and of the filter.
 func (r *reader) all() []*leafReader {
 	if r.filter == nil {
@@ -121,6 +124,14 @@ func (r *reader) readBlock(n int) (arrow.RecordBatch, error) {
 	}
 	r.filter.lend()
 	r.block = block{from: at, rows: n, runs: runsOf(sel), arrs: arrs}
+	// Where nothing or hardly anything else will be wanted of the pages at hand, they are unpacked up to the last match.
+	until := int64(0)
+	if len(r.ranges) == 0 || !r.whole && len(sel) <= few {
+		until = at + r.block.runs[len(r.block.runs)-1].to
+	}
+	for _, l := range r.leaves {
+		l.until = until
+	}
 	return nil, nil
 }
 
@@ -247,27 +258,23 @@ func (r *reader) openGroup(ctx context.Context) error {
 			return nil
 		}
 	}
-	whole := r.ranges[0].to-r.ranges[0].from >= g.numRows/2
-	size := windowSize
-	if r.low || !whole {
-		size = windowSizeLow
-	}
+	r.whole = r.ranges[0].to-r.ranges[0].from >= g.numRows/2
 	leaves := r.all()
 	ranges := make([]fileio.Range, 0, len(leaves))
 	for _, l := range leaves {
-		l.pages.win.size = size
+		l.pages.low = r.low || !r.whole
 		if err := l.open(r.group, g.numRows, &g.columns[l.n.leaf]); err != nil {
 			return err
 		}
-		if !whole {
+		if !r.whole {
 			if err := r.locate(ctx, l, &g.columns[l.n.leaf]); err != nil {
 				return err
 			}
 		}
 		w := &l.pages.win
-		ranges = append(ranges, fileio.Range{Offset: l.pages.start, Length: min(int64(size), w.end-l.pages.start)})
+		ranges = append(ranges, fileio.Range{Offset: l.pages.start, Length: min(int64(w.size), w.end-l.pages.start)})
 	}
-	if len(ranges) == 0 || !whole {
+	if len(ranges) == 0 || !r.whole {
 		return nil
 	}
 	bufs, err := r.file.ReadRanges(ctx, ranges)

@@ -54,7 +54,8 @@ type values struct {
 	data  []byte
 	left  int // an upper bound of the values left
 
-	pos   int // PLAIN: next byte; BOOLEAN: next bit; BYTE_STREAM_SPLIT: next value
+	more  func() ([]byte, error) // PLAIN: all of data, if that is the beginning of the page; else nil
+	pos   int                    // PLAIN: next byte; BOOLEAN: next bit; BYTE_STREAM_SPLIT: next value
 	delta delta
 	rle   hybrid
 
@@ -66,7 +67,7 @@ type values struct {
 
 // reset starts a page.
 func (v *values) reset(enc encoding, data []byte, n int) error {
-	v.enc, v.data, v.left, v.pos = enc, data, n, 0
+	v.enc, v.data, v.left, v.pos, v.more = enc, data, n, 0, nil
 	switch {
 	case enc == encPlain:
 		return nil
@@ -125,6 +126,30 @@ func (v *values) readLengths(buf []int64, data []byte, n int) ([]int64, []byte, 
 	return buf, v.delta.rest(), nil
 }
 
+// want sees to it that n more bytes of a PLAIN page are there.
+func (v *values) want(n int) error {
+	if n > len(v.data)-v.pos && v.more != nil {
+		data, err := v.more()
+		if err != nil {
+			return err
+		}
+		v.data, v.more = data, nil
+	}
+	if n > len(v.data)-v.pos {
+		return errShortValues
+	}
+	return nil
+}
+
+// wantLength is want for a length that the page itself names.
+func (v *values) wantLength(n int) error {
+	err := v.want(n)
+	if errors.Is(err, errShortValues) {
+		return errBadLength
+	}
+	return err
+}
+
 // size is the width of a value of a type of fixed width.
 func (v *values) size() int {
 	switch v.phys {
@@ -145,8 +170,8 @@ func (v *values) fixed(dst []byte) error {
 	w := v.size()
 	switch v.enc {
 	case encPlain:
-		if len(dst) > len(v.data)-v.pos {
-			return errShortValues
+		if err := v.want(len(dst)); err != nil {
+			return err
 		}
 		v.pos += copy(dst, v.data[v.pos:])
 		return nil
@@ -287,12 +312,20 @@ func (v *values) plainStrings(offs []int32, data []byte, n int) ([]int32, []byte
 	}
 	for range n {
 		if len(b)-pos < 4 {
-			return offs, data, errShortValues
+			v.pos = pos
+			if err := v.want(4); err != nil {
+				return offs, data, err
+			}
+			b = v.data
 		}
 		l := int(binary.LittleEndian.Uint32(b[pos:]))
 		pos += 4
 		if l > len(b)-pos {
-			return offs, data, errBadLength
+			v.pos = pos
+			if err := v.wantLength(l); err != nil {
+				return offs, data, err
+			}
+			b = v.data
 		}
 		data = append(data, b[pos:pos+l]...)
 		pos += l
@@ -314,22 +347,30 @@ func (v *values) skip(n int) error {
 		case physBytes:
 			for range n {
 				if len(v.data)-v.pos < 4 {
-					return errShortValues
+					if err := v.want(4); err != nil {
+						return err
+					}
 				}
 				l := int(binary.LittleEndian.Uint32(v.data[v.pos:]))
-				if l > len(v.data)-v.pos-4 {
-					return errBadLength
+				v.pos += 4
+				if l > len(v.data)-v.pos {
+					if err := v.wantLength(l); err != nil {
+						return err
+					}
 				}
-				v.pos += 4 + l
+				v.pos += l
 			}
 			v.left -= n
 		case physBool:
 			v.pos += n
+			if v.pos > len(v.data)*8 {
+				return errShortValues
+			}
 		default:
+			if err := v.want(n * v.size()); err != nil {
+				return err
+			}
 			v.pos += n * v.size()
-		}
-		if v.pos > len(v.data) && (v.phys != physBool || v.pos > len(v.data)*8) {
-			return errShortValues
 		}
 	case encRLE:
 		return v.rle.skip(n)
