@@ -16,6 +16,7 @@ import (
 // TestRollbackAndBranches lets the reference roll back, branch and fast-forward tables that both write: what tarn
 // had open goes on from there, and expiry by either side spares what the branch needs.
 func TestRollbackAndBranches(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return
@@ -114,6 +115,7 @@ func TestRollbackAndBranches(t *testing.T) {
 
 // TestOrphansOfBoth plants files of dead writers and lets each side clean a copy: the same are left.
 func TestOrphansOfBoth(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

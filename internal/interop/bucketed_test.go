@@ -16,6 +16,7 @@ import (
 // TestBucketedAppend: rows without a key go to the same bucket on both sides, for bucket keys of every type, NULL
 // included, and keep their order in it through writes and compactions in turn.
 func TestBucketedAppend(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

@@ -75,6 +75,7 @@ func castable(t testing.TB, from, to types.Type, lost bool) []string {
 // TestTypeChanges writes every type, changes it to every other one that is allowed, and reads what there was: of files of
 // either side, before and after compaction, and through filters on the new values.
 func TestTypeChanges(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

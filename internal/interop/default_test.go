@@ -9,6 +9,7 @@ import (
 // TestDefaults: what stands in for a value that a row lacks is the same on both sides, for defaults that
 // a table is made with, and for those given and taken to columns later.
 func TestDefaults(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

@@ -23,6 +23,7 @@ func keyValues(t types.Type) []string {
 // TestKeys: for keys of every type, alone and together with others, both sides put a row into the same
 // bucket, replace each other's rows and delete them.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

@@ -195,6 +195,7 @@ func (h *history) run(t *testing.T) {
 // TestMatrix takes tables with every type in every shape through every kind of work, done in turn by
 // the reference and by tarn.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

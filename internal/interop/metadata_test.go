@@ -97,6 +97,7 @@ func (tab table) snapshotFiles(t testing.TB) []string {
 // TestCommitMetadata lets the sides make the same commits, alone and in turn: what the snapshots say is the
 // same, whoever wrote which.
 func TestCommitMetadata(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return
@@ -196,6 +197,7 @@ func TestCommitMetadata(t *testing.T) {
 // TestRepeatedCommits lets one side prepare what the other commits under the same identity: it is not
 // committed again.
 func TestRepeatedCommits(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

@@ -9,6 +9,7 @@ import (
 // TestOverwrite lets both sides overwrite the same rows in the same way: with and without a partition,
 // one that is named in part, with the option and without, by rows and by none.
 func TestOverwrite(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

@@ -38,6 +38,7 @@ func (tab table) folders(t testing.TB, depth int) []string {
 // for NULL: the folders of both sides are the same ones, and each side reads, overwrites and empties
 // partitions that the other made.
 func TestPartitions(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

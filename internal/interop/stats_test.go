@@ -54,6 +54,7 @@ func (tab table) files(t testing.TB) []fileMeta {
 // TestStatistics lets both sides write and compact the same rows, and compares what the manifests say of
 // their files, for every type and every mode of statistics.
 func TestStatistics(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

@@ -47,6 +47,7 @@ func (tab table) stream(t testing.TB, options map[string]string, restore int64) 
 // TestStreamingReader makes the same commits by the reference, by tarn and in turn: the reference's streaming
 // reader sees the same of each, from the beginning, from a full state on, and after snapshots expired.
 func TestStreamingReader(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

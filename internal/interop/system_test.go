@@ -162,6 +162,7 @@ func (tab table) sameSystem(t testing.TB, what string) {
 // TestSystemTables looks at the system tables of tables that both sides wrote: with partitions, changes of
 // the schema, deletes, several levels, overwritten, with all modes of statistics.
 func TestSystemTables(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return
@@ -299,6 +300,7 @@ func TestSystemTables(t *testing.T) {
 
 // TestSystemValues shows values of every type as bounds of columns, as keys and as partitions.
 func TestSystemValues(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

@@ -174,6 +174,7 @@ func (tab table) live(t testing.TB, d definition, turn func() side) []string {
 // TestTimeTravel reads every state of tables that both sides wrote by its number, its time, its tag and its
 // watermark.
 func TestTimeTravel(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return
@@ -226,6 +227,7 @@ func TestTimeTravel(t *testing.T) {
 // TestExpiry lets each side expire the snapshots of the same table, with tags, a consumer and a branch: the same
 // files are left. Then the tags go, and what is left is what Java leaves, with no orphan.
 func TestExpiry(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return

@@ -7,6 +7,7 @@ import (
 
 // TestVariants: VARIANT goes through as it is stored, in tables of both kinds, at the top and inside of other types.
 func TestVariants(t *testing.T) {
+	t.Parallel()
 	l, ok := newLake(t)
 	if !ok {
 		return
