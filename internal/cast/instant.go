@@ -54,57 +54,29 @@ func fromDays(c column[int64], from types.Kind, to types.Type) (arrow.Array, err
 // TIMESTAMP and TIMESTAMP_LTZ are the same point in time: the time zone of a session is UTC.
 func fromInstants(a arrow.Array, from, to types.Type) (arrow.Array, error) {
 	if x, ok := a.(*array.Decimal128); ok {
-		return fromWide(column[decimal128.Num]{x.Values(), maskOf(a)}, to)
+		return fromPoints(column[decimal128.Num]{x.Values(), maskOf(a)}, func(v decimal128.Num) types.Instant {
+			i, _ := types.InstantOfNanos(v) // writers let in nothing else
+			return i
+		}, to)
 	}
-	x := a.(*array.Timestamp)
 	unit := types.TimeUnit(from.Precision)
-	c := column[arrow.Timestamp]{x.TimestampValues(), maskOf(a)}
-	dt := types.WideArrowType(to)
-	perSecond := map[arrow.TimeUnit]int64{arrow.Millisecond: 1e3, arrow.Microsecond: 1e6}[unit]
-	switch to.Kind {
-	case types.Timestamp, types.TimestampLTZ:
-		return instants(c, func(v arrow.Timestamp) types.Instant { return types.InstantOf(int64(v), unit).Truncate(to.Precision) }, to)
-	case types.Date:
-		out := make([]int32, len(c.vals))
-		for i, v := range c.vals {
-			out[i] = int32(types.FloorDiv(int64(v), 86400*perSecond))
-		}
-		return fixed(dt, out, c.mask), nil
-	case types.Time:
-		out := make([]int32, len(c.vals))
-		for i, v := range c.vals {
-			ms := types.InstantOf(int64(v), unit).Millis
-			out[i] = int32(ms - types.FloorDiv(ms, millisPerDay)*millisPerDay)
-		}
-		return fixed(dt, out, c.mask), nil
-	}
-	out := make([]int64, len(c.vals))
-	for i, v := range c.vals {
-		out[i] = types.FloorDiv(int64(v), perSecond)
-	}
-	return fromInts(column[int64]{out, c.mask}, to)
+	c := column[arrow.Timestamp]{a.(*array.Timestamp).TimestampValues(), maskOf(a)}
+	return fromPoints(c, func(v arrow.Timestamp) types.Instant { return types.InstantOf(int64(v), unit) }, to)
 }
 
-// fromWide is fromInstants for precisions of 7 to 9.
-func fromWide(c column[decimal128.Num], to types.Type) (arrow.Array, error) {
-	at := func(v decimal128.Num) types.Instant {
-		i, _ := types.InstantOfNanos(v) // writers let in nothing else
-		return i
-	}
+// fromPoints is fromInstants of values in whatever form; at reads it.
+func fromPoints[T any](c column[T], at func(T) types.Instant, to types.Type) (arrow.Array, error) {
 	switch to.Kind {
 	case types.Timestamp, types.TimestampLTZ:
-		return instants(c, func(v decimal128.Num) types.Instant { return at(v).Truncate(to.Precision) }, to)
-	case types.Date:
-		out := make([]int32, len(c.vals))
-		for i, v := range c.vals {
-			out[i] = int32(types.FloorDiv(at(v).Millis, millisPerDay))
-		}
-		return fixed(types.WideArrowType(to), out, c.mask), nil
-	case types.Time:
+		return instants(c, func(v T) types.Instant { return at(v).Truncate(to.Precision) }, to)
+	case types.Date, types.Time:
 		out := make([]int32, len(c.vals))
 		for i, v := range c.vals {
 			ms := at(v).Millis
-			out[i] = int32(ms - types.FloorDiv(ms, millisPerDay)*millisPerDay)
+			day := types.FloorDiv(ms, millisPerDay)
+			if out[i] = int32(day); to.Kind == types.Time {
+				out[i] = int32(ms - day*millisPerDay)
+			}
 		}
 		return fixed(types.WideArrowType(to), out, c.mask), nil
 	}

@@ -30,7 +30,8 @@ func Layout(a arrow.Array, t types.Type, dt arrow.DataType) (arrow.Array, error)
 			}
 			parts[i] = p.Data()
 		}
-		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{validity(a)}, parts, a.NullN(), 0)), nil
+		m := maskOf(a)
+		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{m.buffer()}, parts, m.nulls, 0)), nil
 	case *array.Map:
 		kv, offsets := Elements(x)
 		pairs := kv.(*array.Struct)
@@ -49,14 +50,14 @@ func Layout(a arrow.Array, t types.Type, dt arrow.DataType) (arrow.Array, error)
 			return nil, fmt.Errorf("value: %w", err)
 		}
 		e := array.NewData(mt.Elem(), pairs.Len(), []*memory.Buffer{nil}, []arrow.ArrayData{k.Data(), v.Data()}, 0, 0)
-		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{validity(a), offsets}, []arrow.ArrayData{e}, a.NullN(), 0)), nil
+		return lists(dt, a, offsets, e), nil
 	case *array.List, *array.LargeList, *array.FixedSizeList:
 		vals, offsets := Elements(x.(array.ListLike))
 		vals, err := Layout(vals, *t.Elem, dt.(*arrow.ListType).Elem())
 		if err != nil {
 			return nil, fmt.Errorf("element: %w", err)
 		}
-		return array.MakeFromData(array.NewData(dt, a.Len(), []*memory.Buffer{validity(a), offsets}, []arrow.ArrayData{vals.Data()}, a.NullN(), 0)), nil
+		return lists(dt, a, offsets, vals.Data()), nil
 	}
 	switch x := a.(type) {
 	case *array.Timestamp:
@@ -137,20 +138,8 @@ func tooFar(a arrow.Array, i int) bool {
 	return v > math.MaxInt64/1000 || v < math.MinInt64/1000
 }
 
-// validity is the validity of an array from its first value on, nil if all are valid.
-func validity(a arrow.Array) *memory.Buffer {
-	if a.NullN() == 0 {
-		return nil
-	}
-	b := array.NewBooleanBuilder(memory.DefaultAllocator)
-	for i := range a.Len() {
-		b.Append(a.IsValid(i))
-	}
-	return b.NewBooleanArray().Data().Buffers()[1]
-}
-
-// Elements are the values that lists have, with their offsets of 32 bits.
-func Elements(l array.ListLike) (arrow.Array, *memory.Buffer) {
+// Elements are the values that lists have, with offsets of 32 bits that start at 0.
+func Elements(l array.ListLike) (arrow.Array, []int32) {
 	out := make([]int32, 1, l.Len()+1)
 	first, end := int64(0), int64(0)
 	for i := range l.Len() {
@@ -161,5 +150,5 @@ func Elements(l array.ListLike) (arrow.Array, *memory.Buffer) {
 		end = e
 		out = append(out, int32(e-first))
 	}
-	return array.NewSlice(l.ListValues(), first, end), memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(out))
+	return array.NewSlice(l.ListValues(), first, end), out
 }

@@ -23,7 +23,7 @@ func nested(a arrow.Array, from, to types.Type) (arrow.Array, error) {
 	case *array.Map: // before List: a Map is one inside
 		return entries(x, dt.(*arrow.MapType), from, to)
 	case *array.List:
-		offsets, vals := span(x.Offsets(), x.Len(), x.Data().Offset(), x.ListValues())
+		vals, offsets := Elements(x)
 		vals, err := Cast(vals, *from.Elem, *to.Elem)
 		if err != nil {
 			return nil, fmt.Errorf("element: %w", err)
@@ -33,19 +33,6 @@ func nested(a arrow.Array, from, to types.Type) (arrow.Array, error) {
 		return row(x, from, to)
 	}
 	return nil, fmt.Errorf("%s cannot be cast to %s", from, to)
-}
-
-// span cuts the values of lists to those that the lists have, with offsets that start at 0.
-func span(offsets []int32, n, at int, vals arrow.Array) ([]int32, arrow.Array) {
-	if len(offsets) == 0 {
-		return []int32{0}, array.NewSlice(vals, 0, 0)
-	}
-	offsets = offsets[at : at+n+1] // they are the whole buffer's
-	out := make([]int32, n+1)
-	for i := range out {
-		out[i] = offsets[i] - offsets[0]
-	}
-	return out, array.NewSlice(vals, int64(offsets[0]), int64(offsets[n]))
 }
 
 func lists(dt arrow.DataType, a arrow.Array, offsets []int32, vals arrow.ArrayData) arrow.Array {
@@ -61,7 +48,7 @@ func entries(x *array.Map, dt *arrow.MapType, from, to types.Type) (arrow.Array,
 	if from.Kind == types.Multiset {
 		key, value, toKey, toValue = from.Elem, &count, to.Elem, &count
 	}
-	offsets, kv := span(x.Offsets(), x.Len(), x.Data().Offset(), x.ListValues())
+	kv, offsets := Elements(x)
 	pairs := kv.(*array.Struct)
 	keys, err := Cast(pairs.Field(0), *key, *toKey)
 	if err != nil {
