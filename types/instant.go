@@ -31,11 +31,17 @@ const nanosPerMilli = 1_000_000
 
 // Nanoseconds gives the nanoseconds since 1970-01-01T00:00:00: the value of a WideTimestamp.
 func (i Instant) Nanoseconds() decimal128.Num {
-	hi, lo := bits.Mul64(uint64(i.Millis), nanosPerMilli)
-	if i.Millis < 0 {
-		hi -= nanosPerMilli
+	return WideNanos(i.Millis, nanosPerMilli, int64(i.Nanos))
+}
+
+// WideNanos is n*factor + plus, the value of a WideTimestamp: n units of factor nanoseconds since 1970, and so many
+// more. Factor and plus are not negative.
+func WideNanos(n, factor, plus int64) decimal128.Num {
+	hi, lo := bits.Mul64(uint64(n), uint64(factor))
+	if n < 0 {
+		hi -= uint64(factor)
 	}
-	lo, carry := bits.Add64(lo, uint64(i.Nanos), 0)
+	lo, carry := bits.Add64(lo, uint64(plus), 0)
 	return decimal128.New(int64(hi+carry), lo)
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -44,7 +43,7 @@ func timestampSink(n *node, dt arrow.DataType, t types.Type) sink {
 	}
 	switch {
 	case n.phys == physInt96 && want == unitNanos:
-		return &fixedSink[decimal128.Num]{dt: dt, load: int96(func(days, nanos int64) (decimal128.Num, bool) { return wideNanos(days, nanosOfDay, nanos), true })}
+		return &fixedSink[decimal128.Num]{dt: dt, load: int96(func(days, nanos int64) (decimal128.Num, bool) { return types.WideNanos(days, nanosOfDay, nanos), true })}
 	case n.phys == physInt96 && want == unitMicros:
 		return &fixedSink[int64]{dt: dt, load: int96(func(days, nanos int64) (int64, bool) {
 			const most = math.MaxInt64 / (nanosOfDay / 1000)
@@ -101,20 +100,10 @@ func wideTimestamps(factor int64) func(v *values, dst []decimal128.Num) error {
 			return err
 		}
 		for i, x := range b {
-			dst[i] = wideNanos(x, factor, 0)
+			dst[i] = types.WideNanos(x, factor, 0)
 		}
 		return nil
 	}
-}
-
-// wideNanos is x*factor + plus; factor and plus are not negative.
-func wideNanos(x, factor, plus int64) decimal128.Num {
-	hi, lo := bits.Mul64(uint64(x), uint64(factor))
-	if x < 0 {
-		hi -= uint64(factor)
-	}
-	lo, carry := bits.Add64(lo, uint64(plus), 0)
-	return decimal128.New(int64(hi+carry), lo)
 }
 
 const (
