@@ -122,10 +122,11 @@ func (r *reader) describeChunk(ctx context.Context, c *columnChunk, leaf *node, 
 	for _, e := range c.encodings {
 		x.Encodings = append(x.Encodings, e.String())
 	}
-	p := &pages{win: window{file: r.file, size: 1 << 12}}
+	p := &pages{win: window{file: r.file}}
 	if err := p.open(c, leaf); err != nil {
 		return x, err
 	}
+	p.win.size = 1 << 12 // headers only: what lies between them is not read
 	var index *columnIndex
 	var locs []pageLocation
 	if c.colIndexLen > 0 && c.offLen > 0 {
