@@ -290,7 +290,7 @@ func (r *reader) fileName() string {
 }
 
 func (r *reader) checkName(name string) {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		r.fail(err)
 	}
 }

@@ -94,9 +94,9 @@ func (s *Store) newName(prefix string) string {
 	return prefix + s.id + "-" + strconv.FormatInt(s.next.Add(1)-1, 10)
 }
 
-// checkName refuses names that would lead out of the folder that a file is in: who reads or deletes what a
+// CheckName refuses names that would lead out of the folder that a file is in: who reads or deletes what a
 // manifest or a snapshot names must not touch anything else.
-func checkName(name string) error {
+func CheckName(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%q is no name of a file of a table", name)
 	}
@@ -104,7 +104,7 @@ func checkName(name string) error {
 }
 
 func (s *Store) readFile(ctx context.Context, name string) ([]byte, error) {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return nil, err
 	}
 	return fileio.ReadFile(ctx, s.c.FS, s.Path(name))
@@ -317,7 +317,7 @@ func (s *Store) Delete(ctx context.Context, names ...string) error {
 	}
 	files := make([]string, len(names))
 	for i, n := range names {
-		if err := checkName(n); err != nil {
+		if err := CheckName(n); err != nil {
 			return fmt.Errorf("manifest: delete: %w", err)
 		}
 		files[i] = s.Path(n)

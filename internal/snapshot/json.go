@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/tarnlake/tarn/internal/manifest"
@@ -112,8 +111,11 @@ func decode(m map[string]json.RawMessage) (*Snapshot, error) {
 		return nil, fmt.Errorf("%w %q: written by a newer release, which has to be used to read it", ErrKind, out.CommitKind)
 	}
 	for _, name := range []string{out.BaseManifestList, out.DeltaManifestList, out.ChangelogManifestList, out.IndexManifest, out.Statistics} {
-		if strings.Contains(name, "/") { // it would lead out of the folder of such files
-			return nil, fmt.Errorf("%q is no name of a file of a table: the file is damaged", name)
+		if name == "" {
+			continue // there is no such file
+		}
+		if err := manifest.CheckName(name); err != nil {
+			return nil, fmt.Errorf("%w: the file is damaged", err)
 		}
 	}
 	if len(m) > 0 {
