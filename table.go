@@ -87,13 +87,9 @@ func (t *Table) use(ctx context.Context, s *schema.Schema) error {
 		return fmt.Errorf("table %s: %w: %w", t.id, ErrUnsupported, err)
 	}
 	t.paths = paths.NewTable(t.path, t.pathsConfig())
-	part := s.FieldsNamed(s.PartitionKeys)
-	ts := make([]types.Type, len(part))
-	for i, f := range part {
-		ts[i] = f.Type
-	}
+	part := types.TypesOf(s.FieldsNamed(s.PartitionKeys))
 	t.manifests = manifest.NewStore(manifest.Config{
-		FS: t.env.fs, Dir: t.paths.ManifestDir(), Partition: ts, Cache: t.env.cache, TargetSize: options.ManifestTargetSize.Get(t.opts),
+		FS: t.env.fs, Dir: t.paths.ManifestDir(), Partition: part, Cache: t.env.cache, TargetSize: options.ManifestTargetSize.Get(t.opts),
 		Encoding: t.manifestEncoding(),
 	})
 	if err := t.useFiles(ctx); err != nil {

@@ -59,6 +59,15 @@ type Field struct {
 	Default     *string // default value as text (SQL literal without quotes), nil for none
 }
 
+// TypesOf gives the types of fields, in their order.
+func TypesOf(fields []Field) []Type {
+	out := make([]Type, len(fields))
+	for i, f := range fields {
+		out[i] = f.Type
+	}
+	return out
+}
+
 // RowKind says what a row means in a stream of changes. The values are those of the `_VALUE_KIND`
 // column of key-value files.
 type RowKind uint8

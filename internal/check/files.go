@@ -146,10 +146,7 @@ func (b *bucketOf) of(key []byte, n int) (int, bool) {
 	if b.f == nil {
 		return 0, false
 	}
-	ts := make([]types.Type, len(b.keys))
-	for i, f := range b.keys {
-		ts[i] = f.Type
-	}
+	ts := types.TypesOf(b.keys)
 	vals, err := binrow.DecodeWithArity(key, ts)
 	if err != nil {
 		return 0, false // levels tells it

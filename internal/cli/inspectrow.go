@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/tarnlake/tarn/internal/binrow"
+	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/jsonrow"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/schema"
@@ -73,7 +73,7 @@ func (d *rowDecoder) members(r manifest.Record, stats []types.Field, hasStats bo
 			f, ok := d.key(id)
 			v = d.nested(m.Value, f, ok)
 		case "_VALUE_STATS":
-			f, ok := d.columns(id, r.Get("_VALUE_STATS_COLS"))
+			f, ok := d.columns(id, r)
 			v = d.nested(m.Value, f, ok)
 		default:
 			v = d.other(m.Value)
@@ -124,23 +124,27 @@ func (d *rowDecoder) key(id int64) ([]types.Field, bool) {
 	return s.TrimmedPrimaryKey(), true
 }
 
-// columns are those that a file has statistics of.
-func (d *rowDecoder) columns(id int64, named any) ([]types.Field, bool) {
+// columns are those that the file of a record has statistics of.
+func (d *rowDecoder) columns(id int64, r manifest.Record) ([]types.Field, bool) {
 	s := d.schema(id)
 	if s == nil {
 		return nil, false
 	}
-	list, ok := named.([]any)
+	f := &manifest.DataFile{}
+	f.ValueStatsCols, f.HasValueStatsCols = names(r.Get("_VALUE_STATS_COLS"))
+	f.WriteCols, f.HasWriteCols = names(r.Get("_WRITE_COLS"))
+	return datafile.StatsFields(s.Fields, f)
+}
+
+// names gives a list of names; false if it is none.
+func names(v any) ([]string, bool) {
+	list, ok := v.([]any)
 	if !ok {
-		return s.Fields, true
+		return nil, false
 	}
-	out := make([]types.Field, len(list))
+	out := make([]string, len(list))
 	for i, n := range list {
-		k := slices.IndexFunc(s.Fields, func(f types.Field) bool { return f.Name == n })
-		if k < 0 {
-			return nil, false
-		}
-		out[i] = s.Fields[k]
+		out[i], _ = n.(string)
 	}
 	return out, true
 }
@@ -156,10 +160,7 @@ func (d *rowDecoder) row(v any, fields []types.Field, ok bool) any {
 		fields, ok = nil, true // without a key or without statistics
 	}
 	if ok {
-		ts := make([]types.Type, len(fields))
-		for i, f := range fields {
-			ts[i] = f.Type
-		}
+		ts := types.TypesOf(fields)
 		if vals, err := binrow.DecodeWithArity(b, ts); err == nil {
 			o := make(object, len(vals))
 			for i, x := range vals {

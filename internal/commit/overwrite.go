@@ -25,10 +25,7 @@ type Overwrite struct {
 // MatchPartition makes an Overwrite.Match of the values of some partition columns (nil: NULL); the
 // others may be anything.
 func MatchPartition(columns []types.Field, spec map[string]types.Datum) (func([]byte) (bool, error), error) {
-	ts := make([]types.Type, len(columns))
-	for i, f := range columns {
-		ts[i] = f.Type
-	}
+	ts := types.TypesOf(columns)
 	for name := range spec {
 		if !slices.ContainsFunc(columns, func(f types.Field) bool { return f.Name == name }) {
 			return nil, fmt.Errorf("commit: %q is no partition column", name)

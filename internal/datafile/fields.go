@@ -2,18 +2,18 @@ package datafile
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/types"
 )
 
 // Names and field ids of the columns that a key-value file has besides the table's own
 // (specification: concepts/spec/datafile).
 const (
-	KeyPrefix    = "_KEY_"
-	SequenceName = "_SEQUENCE_NUMBER"
-	KindName     = "_VALUE_KIND"
+	KeyPrefix    = schema.KeyPrefix
+	SequenceName = schema.SequenceName
+	KindName     = schema.KindName
 	rowIDName    = "_ROW_ID"
 
 	keyIDStart = 1<<30 - 1
@@ -50,11 +50,6 @@ func KeyValueFields(keys, values []types.Field, thin bool) []types.Field {
 	}
 	out = append(out, SequenceField(), KindField())
 	return append(out, values...)
-}
-
-// IsSystem reports whether a column name is one of the format's own.
-func IsSystem(name string) bool {
-	return strings.HasPrefix(name, KeyPrefix) || name == SequenceName || name == KindName
 }
 
 // StatsFields are the columns that the statistics of a file's values are of, in their order; all are those of

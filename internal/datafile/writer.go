@@ -13,6 +13,7 @@ import (
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/format"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -245,7 +246,7 @@ func (w *Writer) statsModes() []format.StatsMode {
 	modes := make([]format.StatsMode, len(w.fields))
 	for i, f := range w.fields {
 		switch {
-		case w.s.c.ThinMode && w.isKey(f), IsSystem(f.Name):
+		case w.s.c.ThinMode && w.isKey(f), schema.IsSystem(f.Name):
 			modes[i] = format.StatsMode{Kind: format.StatsTruncate, Length: 128}
 		case w.s.c.Stats != nil:
 			modes[i] = w.s.c.Stats(f.Name, w.o.Level)

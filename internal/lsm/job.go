@@ -11,6 +11,7 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/kv"
 	"github.com/tarnlake/tarn/internal/mergefn"
+	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -46,7 +47,7 @@ func (t *Table) newJob(w want) (*job, error) {
 			return i
 		}
 		j.in = append(j.in, f)
-		if !datafile.IsSystem(f.Name) {
+		if !schema.IsSystem(f.Name) {
 			j.byName[f.Name] = len(j.in) - 1
 		}
 		return len(j.in) - 1
@@ -59,7 +60,7 @@ func (t *Table) newJob(w want) (*job, error) {
 			if src, ok = t.field(f.Name[len(datafile.KeyPrefix):]); !ok {
 				return nil, fmt.Errorf("lsm: no column for %s", f.Name)
 			}
-		} else if !datafile.IsSystem(f.Name) {
+		} else if !schema.IsSystem(f.Name) {
 			values = append(values, f.Name)
 		}
 		j.outCols = append(j.outCols, add(src))

@@ -54,11 +54,7 @@ func New(c Config) (*Planner, error) {
 	}
 	if c.KeyValue {
 		p.key = c.Schema.TrimmedPrimaryKey()
-		ts := make([]types.Type, len(p.key))
-		for i, f := range p.key {
-			ts[i] = f.Type
-		}
-		p.order = datafile.NewKeyOrder(ts)
+		p.order = datafile.NewKeyOrder(types.TypesOf(p.key))
 	}
 	return p, nil
 }

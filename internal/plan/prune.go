@@ -110,11 +110,7 @@ func (t *tester) partitionMatches(partition []byte) bool {
 	if t.partition == nil {
 		return true
 	}
-	ts := make([]types.Type, len(t.p.part))
-	for i, f := range t.p.part {
-		ts[i] = f.Type
-	}
-	vals, err := binrow.DecodeWithArity(partition, ts)
+	vals, err := binrow.DecodeWithArity(partition, types.TypesOf(t.p.part))
 	if err != nil {
 		return t.fail(fmt.Errorf("partition: %w", err))
 	}
@@ -280,10 +276,7 @@ func (t *tester) evolved(id int64) (*evolved, error) {
 
 // rowStats gives the statistics of columns out of a manifest.
 func rowStats(fields []types.Field, s manifest.Stats, rows int64) (func(string) (predicate.Stats, bool), error) {
-	ts := make([]types.Type, len(fields))
-	for i, f := range fields {
-		ts[i] = f.Type
-	}
+	ts := types.TypesOf(fields)
 	lo, err := binrow.DecodeWithArity(s.Min, ts)
 	if err != nil {
 		return nil, err

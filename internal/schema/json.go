@@ -76,7 +76,7 @@ func Decode(data []byte) (*Schema, error) {
 		}
 	}
 	for _, f := range s.Fields {
-		if len(s.PrimaryKeys) > 0 && formatOwn(f.Name) {
+		if len(s.PrimaryKeys) > 0 && IsSystem(f.Name) {
 			return nil, fmt.Errorf("column name %q is reserved for the format: data files have a column of their own of this name", f.Name)
 		}
 	}

@@ -10,12 +10,20 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// reserved are names of the format's own columns, besides formatOwn.
+// Names of the columns that data files of tables with a key have besides the table's own (specification:
+// concepts/spec/datafile).
+const (
+	KeyPrefix    = "_KEY_"
+	SequenceName = "_SEQUENCE_NUMBER"
+	KindName     = "_VALUE_KIND"
+)
+
+// reserved are more names of the format's own columns.
 var reserved = []string{"_LEVEL", "rowkind", "_ROW_ID"}
 
-// formatOwn reports whether data files of tables with a key have a column of this name that is not the table's.
-func formatOwn(name string) bool {
-	return name == "_SEQUENCE_NUMBER" || name == "_VALUE_KIND" || strings.HasPrefix(name, "_KEY_")
+// IsSystem reports whether data files of tables with a key have a column of this name that is not the table's.
+func IsSystem(name string) bool {
+	return strings.HasPrefix(name, KeyPrefix) || name == SequenceName || name == KindName
 }
 
 // faults are what is wrong with a schema, always in the same order. Schemas that were read are not
@@ -105,7 +113,7 @@ func (v *validation) parts(of string, t types.Type) {
 }
 
 func (v *validation) column(f types.Field) {
-	if slices.Contains(reserved, f.Name) || formatOwn(f.Name) {
+	if slices.Contains(reserved, f.Name) || IsSystem(f.Name) {
 		v.add("column name %q is reserved for the format; choose another", f.Name)
 	}
 	if _, err := DefaultOf(f); err != nil {

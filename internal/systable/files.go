@@ -106,7 +106,7 @@ func (s *Source) partition(b []byte) (string, error) {
 
 // tuple writes the values of a row, separated by commas, each as text says.
 func tuple(b []byte, fields []types.Field, open, end string, text func(types.Type, types.Datum) string) (string, error) {
-	vals, err := binrow.DecodeWithArity(b, typesOf(fields))
+	vals, err := binrow.DecodeWithArity(b, types.TypesOf(fields))
 	if err != nil {
 		return "", err
 	}
@@ -115,14 +115,6 @@ func tuple(b []byte, fields []types.Field, open, end string, text func(types.Typ
 		parts[i] = text(fields[i].Type, v)
 	}
 	return open + strings.Join(parts, ", ") + end, nil
-}
-
-func typesOf(fields []types.Field) []types.Type {
-	out := make([]types.Type, len(fields))
-	for i, f := range fields {
-		out[i] = f.Type
-	}
-	return out
 }
 
 // columnStats are the statistics of a column as a file has them.
@@ -139,11 +131,11 @@ func statsOf(sc *schema.Schema, f *manifest.DataFile) (map[int]columnStats, erro
 	if n, err := binrow.Arity(f.ValueStats.Min); err == nil && n == 0 {
 		fields = nil
 	}
-	lo, err := binrow.DecodeWithArity(f.ValueStats.Min, typesOf(fields))
+	lo, err := binrow.DecodeWithArity(f.ValueStats.Min, types.TypesOf(fields))
 	if err != nil {
 		return nil, err
 	}
-	hi, err := binrow.DecodeWithArity(f.ValueStats.Max, typesOf(fields))
+	hi, err := binrow.DecodeWithArity(f.ValueStats.Max, types.TypesOf(fields))
 	if err != nil {
 		return nil, err
 	}
