@@ -170,7 +170,8 @@ type CheckReport = check.Report
 // the table stands in the report; the error is one of the storage. The table may be written meanwhile.
 func (t *Table) Check(ctx context.Context) (*CheckReport, error) {
 	// With nothing cached: a file that was read before may be gone.
-	fresh := &Table{env: newEnv(t.env.fs, &t.env.opts), id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic}
+	fresh := t.bare()
+	fresh.env = newEnv(t.env.fs, &t.env.opts)
 	if err := fresh.use(ctx, t.schema); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/read"
+	"github.com/tarnlake/tarn/internal/rescue"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/internal/systable"
 	"github.com/tarnlake/tarn/predicate"
@@ -240,7 +241,7 @@ func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error)
 	if snap != nil && t.timeTravel() && snap.SchemaID != t.schema.ID {
 		sc, err := t.schemas.Get(ctx, snap.SchemaID)
 		if err == nil {
-			old := &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic}
+			old := t.bare()
 			if err := old.use(ctx, sc); err != nil {
 				return nil, err
 			}
@@ -427,17 +428,18 @@ func (p *pulled) run() {
 			return false
 		}
 	}
-	defer func() {
-		if x := recover(); x != nil {
-			send(read1{err: fmt.Errorf("table %s: reading broke down: %v", p.plan.t.id, x)})
+	err := rescue.Do("read", func() error {
+		for b, err := range p.plan.Batches(p.ctx) {
+			if !send(read1{b, err}) {
+				return nil
+			}
 		}
-	}()
-	for b, err := range p.plan.Batches(p.ctx) {
-		if !send(read1{b, err}) {
-			return
-		}
+		p.whole = p.ctx.Err() == nil
+		return nil
+	})
+	if err != nil {
+		send(read1{err: p.plan.t.wrap(err)})
 	}
-	p.whole = p.ctx.Err() == nil
 }
 
 // Close ends reading and waits for it.

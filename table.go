@@ -73,6 +73,11 @@ func openTable(ctx context.Context, e *env, id Ident, path string, dynamic map[s
 	return t, t.use(ctx, s)
 }
 
+// bare is the table once more, without what use makes.
+func (t *Table) bare() *Table {
+	return &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic}
+}
+
 // use makes everything that depends on schema and options.
 func (t *Table) use(ctx context.Context, s *schema.Schema) error {
 	t.schema = s
@@ -265,7 +270,8 @@ func (t *Table) With(ctx context.Context, opts map[string]string) (*Table, error
 	if b, ok := opts["branch"]; ok {
 		return t.onBranch(ctx, b, all)
 	}
-	n := &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: all}
+	n := t.bare()
+	n.dynamic = all
 	return n, n.use(ctx, t.schema)
 }
 
@@ -355,6 +361,7 @@ func (t *Table) learned(ctx context.Context) (*Table, error) {
 	if v == t.version() {
 		return t, nil
 	}
-	n := &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic, ver: v}
+	n := t.bare()
+	n.ver = v
 	return n, n.use(ctx, t.schema)
 }
