@@ -67,7 +67,7 @@ func (c *checker) dataFiles(ctx context.Context, live []manifest.Entry, path str
 		if j.what != "" {
 			c.problem(true, j.path, j.what, "restore it, roll back to a snapshot without it, or remove it from the table and lose its rows")
 		}
-		if f := j.e.File; f.Level < 0 || f.Level > 1<<16 || f.MaxSequence == math.MaxInt64 {
+		if f := j.e.File; f.Level < 0 || f.Level > manifest.MaxLevel || f.MaxSequence == math.MaxInt64 {
 			what := fmt.Sprintf("the manifest says level %d and sequence number %d: its bucket cannot be written", f.Level, f.MaxSequence)
 			c.problem(true, j.path, what, "roll back to a snapshot without this file")
 		}

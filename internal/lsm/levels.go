@@ -14,14 +14,11 @@ type levels struct {
 	t    *Table
 }
 
-// mostLevels bounds what a manifest may say: levels take memory, used or not.
-const mostLevels = 1 << 16
-
 // newLevels arranges the files of a bucket. There are at least n levels.
 func (t *Table) newLevels(n int, files []*manifest.DataFile) (*levels, error) {
 	for _, f := range files {
-		if f.Level < 0 || f.Level >= mostLevels {
-			return nil, fmt.Errorf("file %s is on level %d: levels go from 0 to %d, its manifest is damaged", f.Name, f.Level, mostLevels-1)
+		if f.Level < 0 || f.Level > manifest.MaxLevel {
+			return nil, fmt.Errorf("file %s is on level %d: levels go from 0 to %d, its manifest is damaged", f.Name, f.Level, manifest.MaxLevel)
 		}
 		n = max(n, f.Level+1)
 	}

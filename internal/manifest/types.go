@@ -26,6 +26,9 @@ type Stats struct {
 	NullCounts []int64
 }
 
+// MaxLevel is the highest level that a file may be on: levels take memory of their bucket, used or not.
+const MaxLevel = 1<<16 - 1
+
 // DataFile is the metadata of a data file (`_FILE`). Members that a table's version does not know
 // have the value that stands for "absent". It is immutable.
 type DataFile struct {
