@@ -2,10 +2,10 @@ package tarn
 
 import (
 	"context"
-	"strings"
 
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/jobs"
+	"github.com/tarnlake/tarn/internal/paths"
 )
 
 // Job is the right to go on with an ingestion job, kept in the warehouse beside the tables. See
@@ -51,7 +51,7 @@ func (c *Catalog) PreparedByJobs(ctx context.Context, table string) ([]*Prepared
 
 // preparedByJobs does the same for this table, which lies two folders below its warehouse.
 func (t *Table) preparedByJobs(ctx context.Context) ([]*Prepared, error) {
-	p, err := preparedByJobs(ctx, t.env.fs, parentDir(parentDir(t.path)), Ident{Database: t.id.Database, Table: t.id.Table}.String())
+	p, err := preparedByJobs(ctx, t.env.fs, paths.Parent(paths.Parent(t.path)), Ident{Database: t.id.Database, Table: t.id.Table}.String())
 	if err != nil {
 		return nil, t.wrap(err)
 	}
@@ -73,6 +73,3 @@ func preparedByJobs(ctx context.Context, fs fileio.FS, warehouse, table string) 
 	}
 	return out, nil
 }
-
-// parentDir cuts the last name off; path.Dir would make s3:/ of s3://.
-func parentDir(p string) string { return p[:max(0, strings.LastIndexByte(p, '/'))] }

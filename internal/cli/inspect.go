@@ -15,6 +15,7 @@ import (
 	"github.com/tarnlake/tarn/internal/fileio/open"
 	"github.com/tarnlake/tarn/internal/format/parquet"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/schema"
 )
 
@@ -61,7 +62,7 @@ func (a *app) inspect(ctx context.Context, uri string) error {
 	}
 	records, err := manifest.Records(data)
 	values := make([]any, len(records))
-	d := &rowDecoder{ctx: ctx, schemas: schema.NewManager(fs, parentOf(parentOf(p))), plain: out == ""}
+	d := &rowDecoder{ctx: ctx, schemas: schema.NewManager(fs, paths.Parent(paths.Parent(p))), plain: out == ""}
 	for i, r := range records {
 		values[i] = d.record(r)
 	}
@@ -75,9 +76,6 @@ func inFile(uri string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", uri, err)
 }
-
-// parentOf cuts the last name off; path.Dir would make s3:/ of s3://.
-func parentOf(p string) string { return p[:max(0, strings.LastIndexByte(p, '/'))] }
 
 func (a *app) inspectParquet(ctx context.Context, fs fileio.FS, p, uri, out string) error {
 	f, err := fs.Open(ctx, p)

@@ -237,7 +237,7 @@ func (t *Table) execute(ctx context.Context, o Options, p *plan, r *Result) erro
 func (t *Table) cleanFolders(ctx context.Context, files []string) error {
 	seen := map[string]bool{t.Paths.Root(): true}
 	for _, f := range files {
-		for dir := parent(f); !seen[dir] && strings.HasPrefix(dir, t.Paths.Root()+"/"); dir = parent(dir) {
+		for dir := paths.Parent(f); !seen[dir] && strings.HasPrefix(dir, t.Paths.Root()+"/"); dir = paths.Parent(dir) {
 			removed, err := fileio.RemoveEmpty(ctx, t.FS, dir)
 			if err != nil {
 				return fmt.Errorf("expire: %w", err)
@@ -246,12 +246,10 @@ func (t *Table) cleanFolders(ctx context.Context, files []string) error {
 				break
 			}
 		}
-		seen[parent(f)] = true
+		seen[paths.Parent(f)] = true
 	}
 	return nil
 }
-
-func parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
 func (t *Table) remove(ctx context.Context, names []string) error {
 	if len(names) == 0 {

@@ -174,3 +174,6 @@ func (id Identifier) Object() string {
 
 // String is what ParseIdentifier reads.
 func (id Identifier) String() string { return id.Database + "." + id.Object() }
+
+// Parent cuts the last name off a path or URI, which need not be of a table; path.Dir would make s3:/ of s3://.
+func Parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
