@@ -13,14 +13,12 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/decode"
 	"github.com/tarnlake/tarn/cdc/source"
-	"github.com/tarnlake/tarn/internal/rescue"
 )
 
 // RunOptions of Run. The zero value has the defaults.
@@ -393,28 +391,19 @@ func (r *runner) commit(ctx context.Context, number int64, parts []TablePrepared
 	if err := r.job.Verify(ctx); err != nil {
 		return err
 	}
-	var wg sync.WaitGroup
-	errs, pins := make([]error, len(parts)), make([]error, len(parts))
-	slots := make(chan struct{}, tablesAtOnce)
-	for i := range parts {
-		if parts[i].Prepared == nil {
-			continue
+	pins := make([]error, len(parts))
+	errs := eachTable("commit", parts, func(i int) error {
+		p := &parts[i]
+		if p.Prepared == nil {
+			return nil
 		}
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			p := &parts[i]
-			errs[i] = rescue.Do("commit table "+p.Table, func() error {
-				_, err := r.w.Commit(ctx, number, p)
-				if err == nil {
-					// Snapshots that tell whether this was committed do not expire before the next time.
-					pins[i] = p.t.t.PutConsumer(ctx, r.job.User(), p.Prepared.Base()+1)
-				}
-				return err
-			})
-		})
-	}
-	wg.Wait()
+		_, err := r.w.Commit(ctx, number, p)
+		if err == nil {
+			// Snapshots that tell whether this was committed do not expire before the next time.
+			pins[i] = p.t.t.PutConsumer(ctx, r.job.User(), p.Prepared.Base()+1)
+		}
+		return err
+	})
 	for i, err := range errs {
 		switch {
 		case err == nil && pins[i] != nil:

@@ -272,24 +272,16 @@ type TablePrepared struct {
 // Prepare ends what was applied so far, for all tables, and gives what is to be committed.
 func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
 	out := make([]TablePrepared, len(w.order))
-	errs := make([]error, len(w.order))
-	slots := make(chan struct{}, tablesAtOnce)
-	var wg sync.WaitGroup
 	for i, name := range w.order {
 		t := w.targets[name]
 		out[i] = TablePrepared{Table: name, t: t, ahead: t.skip}
-		if t.failed == nil && t.writer != nil {
-			wg.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				errs[i] = rescue.Do("prepare table "+name, func() (err error) {
-					out[i].Prepared, err = t.prepare(ctx)
-					return err
-				})
-			})
-		}
 	}
-	wg.Wait()
+	errs := eachTable("prepare", out, func(i int) (err error) {
+		if t := out[i].t; t.failed == nil && t.writer != nil {
+			out[i].Prepared, err = t.prepare(ctx)
+		}
+		return err
+	})
 	for i, err := range errs {
 		t := out[i].t
 		switch {
@@ -308,6 +300,23 @@ func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
 
 // tablesAtOnce is how many tables are written or committed at the same time.
 const tablesAtOnce = 8
+
+// eachTable calls f for the index of each table, some at the same time, and gives the errors by index. What is done
+// stands in those of panics.
+func eachTable(what string, tables []TablePrepared, f func(i int) error) []error {
+	errs := make([]error, len(tables))
+	slots := make(chan struct{}, tablesAtOnce)
+	var wg sync.WaitGroup
+	for i := range tables {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			errs[i] = rescue.Do(what+" table "+tables[i].Table, func() error { return f(i) })
+		})
+	}
+	wg.Wait()
+	return errs
+}
 
 // Commit commits one table's part under a number. It may be repeated with the same number.
 func (w *Writer) Commit(ctx context.Context, number int64, p *TablePrepared) (tarn.CommitResult, error) {
