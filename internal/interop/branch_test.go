@@ -21,8 +21,7 @@ func TestRollbackAndBranches(t *testing.T) {
 	if !ok {
 		return
 	}
-	at := 0
-	turn := func() side { at++; return side(at%2 == 0) }
+	turn := turns(here, java)
 	for kind, d := range upkeepTables() {
 		tab := l.create(t, turn(), "d.back_"+kind, d)
 		tags := tab.live(t, d, turn)
@@ -120,8 +119,7 @@ func TestOrphansOfBoth(t *testing.T) {
 	if !ok {
 		return
 	}
-	at := 0
-	turn := func() side { at++; return side(at%2 == 0) }
+	turn := turns(here, java)
 	for kind, d := range upkeepTables() {
 		origin := l.create(t, turn(), "d.orphans_"+kind, d)
 		tags := origin.live(t, d, turn)

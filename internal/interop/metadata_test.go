@@ -112,11 +112,8 @@ func TestCommitMetadata(t *testing.T) {
 		d.columns = []column{{name: "k", typ: "INT NOT NULL"}, {name: "p", typ: "STRING NOT NULL"}, {name: "v", typ: "INT"}}
 		var first []string
 		var rows []string
-		for n, turns := range []func(int) side{
-			func(int) side { return java }, func(int) side { return here }, func(i int) side { return side(i%2 == 0) }, func(i int) side { return side(i%2 == 1) },
-		} {
-			at := 0
-			turn := func() side { at++; return turns(at) }
+		for n, order := range [][]side{{java}, {here}, {java, here}, {here, java}} {
+			turn := turns(order...)
 			who := []string{"Java", "tarn", "both, Java first", "both, tarn first"}[n]
 			tab := l.create(t, turn(), fmt.Sprintf("d.%s%d", kind, n), d)
 			ins := func(from, to int) []row {

@@ -54,10 +54,9 @@ func TestStreamingReader(t *testing.T) {
 	}
 	for kind, d := range upkeepTables() {
 		var first []streamed
-		for n, turns := range []func(int) side{func(int) side { return java }, func(int) side { return here }, func(i int) side { return side(i%2 == 0) }} {
+		for n, order := range [][]side{{java}, {here}, {here, java}} {
 			who := []string{"Java", "tarn", "both"}[n]
-			at := 0
-			turn := func() side { at++; return turns(at) }
+			turn := turns(order...)
 			d := d
 			options := map[string]string{"write-only": "true"}
 			for k, v := range d.options {

@@ -167,8 +167,7 @@ func TestSystemTables(t *testing.T) {
 	if !ok {
 		return
 	}
-	at := 0
-	turn := func() side { at++; return side(at%2 == 0) }
+	turn := turns(here, java)
 	for n, d := range []definition{
 		{key: []string{"p", "q", "k"}, options: map[string]string{"bucket": "2", "bucket-key": "k", "num-sorted-run.compaction-trigger": "3"}},
 		{key: []string{"p", "q", "k"}, options: map[string]string{"bucket": "1", "metadata.stats-mode": "full", "write-only": "true"}},

@@ -179,8 +179,7 @@ func TestTimeTravel(t *testing.T) {
 	if !ok {
 		return
 	}
-	at := 0
-	turn := func() side { at++; return side(at%2 == 0) }
+	turn := turns(here, java)
 	for kind, d := range upkeepTables() {
 		tab := l.create(t, turn(), "d.travel_"+kind, d)
 		tags := tab.live(t, d, turn)
@@ -232,8 +231,7 @@ func TestExpiry(t *testing.T) {
 	if !ok {
 		return
 	}
-	at := 0
-	turn := func() side { at++; return side(at%2 == 0) }
+	turn := turns(here, java)
 	for kind, d := range upkeepTables() {
 		origin := l.create(t, turn(), "d.expire_"+kind, d)
 		tags := origin.live(t, d, turn)

@@ -34,6 +34,12 @@ func (s side) String() string {
 
 var sides = []side{here, java}
 
+// turns gives the sides in this order, again and again.
+func turns(order ...side) func() side {
+	at := -1
+	return func() side { at++; return order[at%len(order)] }
+}
+
 // lake is a warehouse that both sides work on.
 type lake struct {
 	*tarntest.Oracle
