@@ -1,76 +1,17 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	iofs "io/fs"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/fileio/fstest"
 	"github.com/tarnlake/tarn/internal/fileio/open"
 )
-
-// badDisk refuses, after some calls, what changes it.
-type badDisk struct {
-	fileio.FS
-	cause error        // nil: all is well
-	room  atomic.Int64 // calls that still succeed
-}
-
-func (d *badDisk) refuse(op, path string) error {
-	if d.cause == nil || d.room.Add(-1) >= 0 {
-		return nil
-	}
-	return &iofs.PathError{Op: op, Path: path, Err: d.cause}
-}
-
-func (d *badDisk) Create(ctx context.Context, path string) (fileio.Writer, error) {
-	if err := d.refuse("create", path); err != nil {
-		return nil, err
-	}
-	w, err := d.FS.Create(ctx, path)
-	return &badWriter{w, d, path}, err
-}
-
-func (d *badDisk) PutIfAbsent(ctx context.Context, path string, data []byte) error {
-	if err := d.refuse("write", path); err != nil {
-		return err
-	}
-	return d.FS.PutIfAbsent(ctx, path, data)
-}
-
-func (d *badDisk) Put(ctx context.Context, path string, data []byte) error {
-	if err := d.refuse("write", path); err != nil {
-		return err
-	}
-	return d.FS.Put(ctx, path, data)
-}
-
-func (d *badDisk) Delete(ctx context.Context, paths ...string) error {
-	if d.cause != syscall.ENOSPC && len(paths) > 0 {
-		if err := d.refuse("delete", paths[0]); err != nil {
-			return err
-		}
-	}
-	return d.FS.Delete(ctx, paths...)
-}
-
-type badWriter struct {
-	fileio.Writer
-	d    *badDisk
-	path string
-}
-
-func (w *badWriter) Write(p []byte) (int, error) {
-	if err := w.d.refuse("write", w.path); err != nil {
-		return 0, err
-	}
-	return w.Writer.Write(p)
-}
 
 // storageCommand is a command that writes, with what it makes of the table.
 type storageCommand struct {
@@ -111,7 +52,7 @@ func TestStorageThatRefuses(t *testing.T) {
 	for _, cause := range []error{syscall.ENOSPC, iofs.ErrPermission} {
 		for _, c := range storageCommands {
 			t.Run(fmt.Sprintf("%s/%v", c.name, cause), func(t *testing.T) {
-				d := &badDisk{FS: fileio.NewMem(fileio.MemOptions{})}
+				d := &fstest.Refusing{FS: fileio.NewMem(fileio.MemOptions{})}
 				mounts++
 				name := fmt.Sprint("storage-", mounts)
 				unmount, err := open.Mount(name, d, "")
@@ -143,11 +84,10 @@ func TestStorageThatRefuses(t *testing.T) {
 					return got
 				}
 				failed := 0
-				for room := range int64(200) {
-					d.cause = cause
-					d.room.Store(room)
+				for room := range 200 {
+					d.Refuse(cause, room)
 					code, _, errOut := run(c.in, append([]string{"-w", wh}, c.args...)...)
-					d.cause = nil
+					d.Refuse(nil, 0)
 					if code == 0 {
 						break
 					}

@@ -1,7 +1,6 @@
 package metatest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	iofs "io/fs"
@@ -13,70 +12,8 @@ import (
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/fileio/fstest"
 )
-
-// badDisk refuses, from some moment on, what changes it.
-type badDisk struct {
-	fileio.FS
-	cause error // nil: all is well
-	room  int   // calls that still succeed
-}
-
-func (d *badDisk) refuse(op, path string) error {
-	if d.cause == nil {
-		return nil
-	}
-	if d.room > 0 {
-		d.room--
-		return nil
-	}
-	return &iofs.PathError{Op: op, Path: path, Err: d.cause}
-}
-
-func (d *badDisk) Create(ctx context.Context, path string) (fileio.Writer, error) {
-	if err := d.refuse("create", path); err != nil {
-		return nil, err
-	}
-	w, err := d.FS.Create(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &badWriter{w, d, path}, nil
-}
-
-func (d *badDisk) PutIfAbsent(ctx context.Context, path string, data []byte) error {
-	if err := d.refuse("write", path); err != nil {
-		return err
-	}
-	return d.FS.PutIfAbsent(ctx, path, data)
-}
-
-func (d *badDisk) Put(ctx context.Context, path string, data []byte) error {
-	if err := d.refuse("write", path); err != nil {
-		return err
-	}
-	return d.FS.Put(ctx, path, data)
-}
-
-func (d *badDisk) Sync(ctx context.Context, paths ...string) error {
-	if err := d.refuse("sync", paths[0]); err != nil {
-		return err
-	}
-	return d.FS.Sync(ctx, paths...)
-}
-
-type badWriter struct {
-	fileio.Writer
-	d    *badDisk
-	path string
-}
-
-func (w *badWriter) Write(p []byte) (int, error) {
-	if err := w.d.refuse("write", w.path); err != nil {
-		return 0, err
-	}
-	return w.Writer.Write(p)
-}
 
 // TestBadDisk fills the disk, or takes away the right to write, after each number of further calls: a
 // write fails with an error that has the cause and the path, and nothing of it is seen. With room again
@@ -84,7 +21,7 @@ func (w *badWriter) Write(p []byte) (int, error) {
 func TestBadDisk(t *testing.T) {
 	for _, cause := range []error{syscall.ENOSPC, iofs.ErrPermission, syscall.EROFS, syscall.EDQUOT} {
 		for _, keyed := range []bool{true, false} {
-			d := &badDisk{FS: fileio.NewMem(fileio.MemOptions{})}
+			d := &fstest.Refusing{FS: fileio.NewMem(fileio.MemOptions{})}
 			uri, unmount := mount(d)
 			l := &life{t: t, keyed: keyed}
 			if err := l.create(uri); err != nil {
@@ -99,9 +36,9 @@ func TestBadDisk(t *testing.T) {
 				by = 10 // what the cause is makes no difference to the calls
 			}
 			for room := 0; ; room += by {
-				d.cause, d.room = cause, room
+				d.Refuse(cause, room)
 				err := l.write(2, crashCols)
-				d.cause = nil
+				d.Refuse(nil, 0)
 				l.clean(fmt.Sprintf("%v after %d calls", cause, room))
 				if err == nil {
 					break
