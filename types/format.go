@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 )
 
-// FormatDatum gives the text of a value of an atomic type, as a cast to STRING does: true; 1.0E10;
+// FormatDatum gives the text of a value of an atomic type, as a cast to STRING does: true; 1.0E10 (see [AppendJavaFloat]);
 // 1.50; 2024-02-29; 12:34:56.789; 2024-02-29 12:34:56.789. Bytes are hexadecimal digits, to be read by
 // people: a cast takes them as UTF-8. NULL is "null".
 func FormatDatum(t Type, d Datum) string {
@@ -35,9 +35,9 @@ func appendDatumText(b []byte, t Type, d Datum) []byte {
 		}
 		return strconv.AppendInt(b, v, 10)
 	case float32:
-		return AppendFloat(b, float64(v), 32)
+		return AppendJavaFloat(b, float64(v), 32)
 	case float64:
-		return AppendFloat(b, v, 64)
+		return AppendJavaFloat(b, v, 64)
 	case decimal128.Num:
 		return AppendDecimal(b, v, t.Scale)
 	case []byte:

@@ -119,14 +119,14 @@ func fromFloats(c column[float64], to types.Type) (arrow.Array, error) {
 	case types.Double:
 		return fixed(dt, c.vals, c.mask), nil
 	case types.Decimal:
-		// By the shortest text that stands for the DOUBLE, not by its exact binary value.
+		// By the text of the DOUBLE, not by its exact binary value.
 		out := make([]decimal128.Num, len(c.vals))
 		var buf [32]byte
 		for i, v := range c.vals {
 			if !c.mask.valid(i) {
 				continue
 			}
-			d, fits, err := types.ParseDecimal(string(strconv.AppendFloat(buf[:0], v, 'e', -1, 64)), to.Precision, to.Scale)
+			d, fits, err := types.ParseDecimal(string(types.AppendJavaFloat(buf[:0], v, 64)), to.Precision, to.Scale)
 			if err != nil || !fits { // NaN and infinities have no digits
 				c.mask.clear(i, len(c.vals))
 			}

@@ -40,9 +40,9 @@ func printer(a arrow.Array, t types.Type) (func(b []byte, i int) []byte, error) 
 	case *array.Boolean:
 		return func(b []byte, i int) []byte { return strconv.AppendBool(b, x.Value(i)) }, nil
 	case *array.Float32:
-		return func(b []byte, i int) []byte { return types.AppendFloat(b, float64(x.Value(i)), 32) }, nil
+		return func(b []byte, i int) []byte { return types.AppendJavaFloat(b, float64(x.Value(i)), 32) }, nil
 	case *array.Float64:
-		return func(b []byte, i int) []byte { return types.AppendFloat(b, x.Value(i), 64) }, nil
+		return func(b []byte, i int) []byte { return types.AppendJavaFloat(b, x.Value(i), 64) }, nil
 	case *array.Decimal128:
 		if isInstant(t.Kind) {
 			return func(b []byte, i int) []byte {

@@ -255,7 +255,14 @@ func cell(b tarn.Batch, col, row int, t types.Type, null string) string {
 		}
 		return s
 	}
-	return types.FormatDatum(t, types.DatumAt(a, row, t))
+	switch v := types.DatumAt(a, row, t).(type) { // FLOAT and DOUBLE with the digits of JSON
+	case float32:
+		return string(types.AppendFloat(nil, float64(v), 32))
+	case float64:
+		return string(types.AppendFloat(nil, v, 64))
+	default:
+		return types.FormatDatum(t, v)
+	}
 }
 
 func (t *textRows) rows(b tarn.Batch) error {

@@ -114,7 +114,7 @@ func TestPartitions(t *testing.T) {
 // partitionValues are values whose folders can be made.
 func partitionValues(t types.Type) []string {
 	vals := slices.DeleteFunc(valuesOf(t), func(v string) bool {
-		return len(v) > 100 || v == "1.17549435E-38" // Java before 19 writes one digit more than it takes
+		return len(v) > 100
 	})
 	if t.Kind == types.Varbinary {
 		vals = append(vals, `"eda080"`, `"e6bc"`, `"e6bc41"`, `"f09f98"`, `"f09f9841"`, `"f5808080"`, `"c3"`, `"c0af"`, `"f0808080"`, `"e08080"`, `"41ff42"`, `"2f2e2e2f"`, `"ed"`, `"f48fbfbfbf"`)

@@ -60,9 +60,9 @@ func valuesOf(t types.Type) []string {
 	case types.BigInt:
 		return []string{"-9223372036854775808", "9223372036854775807", "0", "-1"}
 	case types.Float:
-		return []string{`"NaN"`, "-0.0", "0.0", `"-Infinity"`, `"Infinity"`, "3.4028235E38", "-3.4028235E38", "1.4E-45", "0.1", "1.17549435E-38"}
+		return []string{`"NaN"`, "-0.0", "0.0", `"-Infinity"`, `"Infinity"`, "3.4028235E38", "-3.4028235E38", "1.4E-45", "0.1", "1.17549435E-38", "2.26796112E8"}
 	case types.Double:
-		return []string{`"NaN"`, "-0.0", "0.0", `"-Infinity"`, `"Infinity"`, "1.7976931348623157E308", "-1.7976931348623157E308", "4.9E-324", "0.1"}
+		return []string{`"NaN"`, "-0.0", "0.0", `"-Infinity"`, `"Infinity"`, "1.7976931348623157E308", "-1.7976931348623157E308", "4.9E-324", "0.1", "1.0E23"}
 	case types.Decimal:
 		return decimals(t.Precision, t.Scale)
 	case types.Char, types.Varchar:
