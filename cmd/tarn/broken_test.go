@@ -96,6 +96,77 @@ func (b brokenTable) dataFile() string {
 	return "bucket-0/" + filepath.Base(all[0])
 }
 
+// rename gives a field of an Avro file another name of as many letters.
+func (b brokenTable) rename(pattern, from string) {
+	b.t.Helper()
+	all, err := filepath.Glob(filepath.Join(b.dir, pattern))
+	if err != nil || len(all) == 0 {
+		b.t.Fatal(all, err)
+	}
+	for _, f := range all {
+		name, err := filepath.Rel(b.dir, f)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.replace(name, `"`+from+`"`, `"X`+from[1:]+`"`)
+	}
+}
+
+// files lists all files of the table.
+func (b brokenTable) files() string {
+	b.t.Helper()
+	var all []string
+	err := filepath.WalkDir(b.dir, func(path string, _ os.DirEntry, err error) error {
+		all = append(all, path)
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.Join(all, "\n")
+}
+
+// Metadata that lacks what every release writes is refused by all commands, and a write that it stops leaves nothing behind.
+func TestMissingMetadataField(t *testing.T) {
+	for _, table := range [][]string{
+		{"--primary-key", "id", "--option", "bucket=1"},
+		{"--option", "bucket=-1", "--option", "manifest.merge-min-count=1"},
+	} {
+		for _, c := range [][]string{
+			{"manifest/manifest-[0-9a-f]*-[0-9]", "_FILE_SIZE"},
+			{"manifest/manifest-[0-9a-f]*-[0-9]", "_SCHEMA_ID"},
+			{"manifest/manifest-[0-9a-f]*-[0-9]", "_VALUE_STATS"},
+			{"manifest/manifest-list-*", "_NUM_ADDED_FILES"},
+			{"manifest/manifest-list-*", "_PARTITION_STATS"},
+		} {
+			t.Run(table[1]+" "+c[1], func(t *testing.T) {
+				wh := t.TempDir()
+				for _, a := range [][]string{
+					{"", "db", "create", "d"},
+					append([]string{"", "table", "create", "d.t", "--column", "id INT", "--column", "v STRING"}, table...),
+					{`{"id":1,"v":"a"}`, "write", "d.t", "-"},
+				} {
+					if code, _, errOut := run(a[0], append(a[1:], "-w", wh)...); code != 0 {
+						t.Fatal(a, errOut)
+					}
+				}
+				b := brokenTable{t, filepath.Join(wh, "d.db", "t")}
+				b.rename(c[0], c[1])
+				before := b.files()
+				if code, out, said := run("", "read", "-w", wh, "d.t", "--json"); code != 1 || !strings.Contains(said, c[1]) {
+					t.Errorf("read: exit code %d: %s%s", code, out, said)
+				}
+				if code, _, said := run(`{"id":2,"v":"b"}`, "write", "d.t", "-", "-w", wh); code != 1 || !strings.Contains(said, c[1]) {
+					t.Errorf("write: exit code %d: %s", code, said)
+				}
+				if after := b.files(); after != before {
+					t.Errorf("files before:\n%s\nafter:\n%s", before, after)
+				}
+			})
+		}
+	}
+}
+
 // Metadata that is well formed and says what cannot be: no panic, no file outside of the table is touched, no
 // row goes missing in silence, and check finds it.
 func TestImpossibleMetadata(t *testing.T) {

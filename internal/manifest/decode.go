@@ -33,18 +33,13 @@ func Decode(data []byte, f *Filter) ([]Entry, error) {
 }
 
 func decodeEntries(c *container, f *Filter) ([]Entry, error) {
-	prog, err := compile(c.typ, entryFields, "_KIND", "_PARTITION", "_BUCKET", "_FILE")
+	prog, err := compile(c.typ, entryFields)
 	if err != nil {
 		return nil, err
 	}
 	d := decoder{f: f}
 	if d.f == nil {
 		d.f = &Filter{}
-	}
-	for _, s := range prog.steps {
-		if s.op == opFile && !s.sub.has(opName) {
-			return nil, errors.New("writer's schema has no field _FILE_NAME")
-		}
 	}
 	err = eachBlock(c, func(b []byte, count int64) error {
 		d.r = reader{b: b}
@@ -57,15 +52,6 @@ func decodeEntries(c *container, f *Filter) ([]Entry, error) {
 		return d.r.finish()
 	})
 	return d.out, err
-}
-
-func (p *program) has(o op) bool {
-	for i := range p.steps {
-		if p.steps[i].op == o {
-			return true
-		}
-	}
-	return false
 }
 
 // finish says whether all went well and all was read.
@@ -161,7 +147,6 @@ func (p *partitions) get(b []byte, want func([]byte) bool) *part {
 var (
 	errNull    = errors.New("entry is null")
 	errKind    = errors.New("entry is neither ADD (0) nor DELETE (1)")
-	errNoFile  = errors.New("entry has no file")
 	errVersion = errors.New("entry is of a version that is not supported")
 )
 
@@ -171,7 +156,7 @@ func (d *decoder) entry(prog *program) error {
 		r.fail(errNull)
 	}
 	e := Entry{}
-	wanted, hasFile := true, false
+	wanted := true
 	var kept []byte
 	var p *part
 	mark := len(d.nums)
@@ -181,7 +166,7 @@ func (d *decoder) entry(prog *program) error {
 			kept = s.unknown.keep(r, kept, inEntry)
 			continue
 		}
-		if r.isNull(int(s.nullAt)) {
+		if r.absent(s) {
 			continue
 		}
 		switch s.op {
@@ -205,7 +190,6 @@ func (d *decoder) entry(prog *program) error {
 		case opTotalBuckets:
 			e.TotalBuckets = int(int32(r.long()))
 		case opFile:
-			hasFile = true
 			// Partition and bucket stand in front of the file in what all writers write.
 			if wanted && d.f.Bucket != nil {
 				wanted = d.f.Bucket(e.Partition, e.Bucket, e.TotalBuckets)
@@ -219,9 +203,6 @@ func (d *decoder) entry(prog *program) error {
 	}
 	if r.err != nil {
 		return r.err
-	}
-	if !hasFile {
-		return errNoFile
 	}
 	if !wanted {
 		return nil
@@ -242,6 +223,17 @@ func (d *decoder) entry(prog *program) error {
 	return nil
 }
 
+// absent says whether the field is null.
+func (r *reader) absent(s *step) bool {
+	if !r.isNull(int(s.nullAt)) {
+		return false
+	}
+	if s.must {
+		r.fail(fmt.Errorf("field %s is null", s.name))
+	}
+	return true
+}
+
 // skipFields passes over a record.
 func (r *reader) skipFields(p *program) {
 	for i := range p.steps {
@@ -250,7 +242,7 @@ func (r *reader) skipFields(p *program) {
 			r.skipValue(s.unknown.typ, 0)
 			continue
 		}
-		if r.isNull(int(s.nullAt)) {
+		if r.absent(s) {
 			continue
 		}
 		switch s.op {
@@ -309,7 +301,7 @@ func (d *decoder) file(prog *program) {
 			f.Unknown = s.unknown.keep(r, f.Unknown, inFile)
 			continue
 		}
-		if s.nullAt >= 0 && r.isNull(int(s.nullAt)) {
+		if s.nullAt >= 0 && r.absent(s) {
 			continue
 		}
 		switch s.op {
@@ -400,7 +392,7 @@ func (d *decoder) stats(prog *program, to *Stats) {
 			r.skipValue(s.unknown.typ, 0)
 			continue
 		}
-		if r.isNull(int(s.nullAt)) {
+		if r.absent(s) {
 			continue
 		}
 		switch s.op {

@@ -11,7 +11,7 @@ func DecodeList(data []byte) ([]Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	prog, err := compile(c.typ, metaFields, "_FILE_NAME", "_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES")
+	prog, err := compile(c.typ, metaFields)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (d *decoder) meta(prog *program, m *Meta) {
 			m.Unknown = s.unknown.keep(r, m.Unknown, inEntry)
 			continue
 		}
-		if r.isNull(int(s.nullAt)) {
+		if r.absent(s) {
 			continue
 		}
 		switch s.op {
@@ -92,7 +92,7 @@ func DecodeIndex(data []byte) ([]IndexEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	prog, err := compile(c.typ, indexFields, "_KIND", "_PARTITION", "_BUCKET", "_INDEX_TYPE", "_FILE_NAME")
+	prog, err := compile(c.typ, indexFields)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (d *decoder) index(prog *program, e *IndexEntry) {
 			}
 			continue
 		}
-		if r.isNull(int(s.nullAt)) {
+		if r.absent(s) {
 			continue
 		}
 		switch s.op {
@@ -177,7 +177,7 @@ func (d *decoder) vectors(s *step, e *IndexEntry) {
 					r.skipValue(f.unknown.typ, 0)
 					continue
 				}
-				if r.isNull(int(f.nullAt)) {
+				if r.absent(f) {
 					continue
 				}
 				switch f.op {

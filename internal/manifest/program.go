@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // op says what to do with the next field of a record.
@@ -64,6 +65,7 @@ const (
 type known struct {
 	op   op
 	kind akind
+	must bool // every release writes it, never null
 	// sub are the fields of a nested record, or of the records in an array.
 	sub  map[string]known
 	elem akind // of aArray
@@ -71,23 +73,23 @@ type known struct {
 
 var (
 	statsFields = map[string]known{
-		"_MIN_VALUES":  {op: opMinValues, kind: aBytes},
-		"_MAX_VALUES":  {op: opMaxValues, kind: aBytes},
+		"_MIN_VALUES":  {must: true, op: opMinValues, kind: aBytes},
+		"_MAX_VALUES":  {must: true, op: opMaxValues, kind: aBytes},
 		"_NULL_COUNTS": {op: opNullCounts, kind: aArray, elem: aLong},
 	}
 	fileFields = map[string]known{
-		"_FILE_NAME":           {op: opName, kind: aBytes},
-		"_FILE_SIZE":           {op: opSize, kind: aLong},
-		"_ROW_COUNT":           {op: opRows, kind: aLong},
-		"_MIN_KEY":             {op: opMinKey, kind: aBytes},
-		"_MAX_KEY":             {op: opMaxKey, kind: aBytes},
-		"_KEY_STATS":           {op: opKeyStats, kind: aRecord, sub: statsFields},
-		"_VALUE_STATS":         {op: opValueStats, kind: aRecord, sub: statsFields},
-		"_MIN_SEQUENCE_NUMBER": {op: opMinSequence, kind: aLong},
-		"_MAX_SEQUENCE_NUMBER": {op: opMaxSequence, kind: aLong},
-		"_SCHEMA_ID":           {op: opSchemaID, kind: aLong},
-		"_LEVEL":               {op: opLevel, kind: aLong},
-		"_EXTRA_FILES":         {op: opExtraFiles, kind: aArray, elem: aBytes},
+		"_FILE_NAME":           {must: true, op: opName, kind: aBytes},
+		"_FILE_SIZE":           {must: true, op: opSize, kind: aLong},
+		"_ROW_COUNT":           {must: true, op: opRows, kind: aLong},
+		"_MIN_KEY":             {must: true, op: opMinKey, kind: aBytes},
+		"_MAX_KEY":             {must: true, op: opMaxKey, kind: aBytes},
+		"_KEY_STATS":           {must: true, op: opKeyStats, kind: aRecord, sub: statsFields},
+		"_VALUE_STATS":         {must: true, op: opValueStats, kind: aRecord, sub: statsFields},
+		"_MIN_SEQUENCE_NUMBER": {must: true, op: opMinSequence, kind: aLong},
+		"_MAX_SEQUENCE_NUMBER": {must: true, op: opMaxSequence, kind: aLong},
+		"_SCHEMA_ID":           {must: true, op: opSchemaID, kind: aLong},
+		"_LEVEL":               {must: true, op: opLevel, kind: aLong},
+		"_EXTRA_FILES":         {must: true, op: opExtraFiles, kind: aArray, elem: aBytes},
 		"_CREATION_TIME":       {op: opCreation, kind: aLong},
 		"_DELETE_ROW_COUNT":    {op: opDeleteRows, kind: aLong},
 		"_EMBEDDED_FILE_INDEX": {op: opEmbeddedIndex, kind: aBytes},
@@ -98,21 +100,21 @@ var (
 		"_WRITE_COLS":          {op: opWriteCols, kind: aArray, elem: aBytes},
 	}
 	entryFields = map[string]known{
-		"_VERSION":       {op: opVersion, kind: aLong},
-		"_KIND":          {op: opKind, kind: aLong},
-		"_PARTITION":     {op: opPartition, kind: aBytes},
-		"_BUCKET":        {op: opBucket, kind: aLong},
-		"_TOTAL_BUCKETS": {op: opTotalBuckets, kind: aLong},
-		"_FILE":          {op: opFile, kind: aRecord, sub: fileFields},
+		"_VERSION":       {must: true, op: opVersion, kind: aLong},
+		"_KIND":          {must: true, op: opKind, kind: aLong},
+		"_PARTITION":     {must: true, op: opPartition, kind: aBytes},
+		"_BUCKET":        {must: true, op: opBucket, kind: aLong},
+		"_TOTAL_BUCKETS": {must: true, op: opTotalBuckets, kind: aLong},
+		"_FILE":          {must: true, op: opFile, kind: aRecord, sub: fileFields},
 	}
 	metaFields = map[string]known{
-		"_VERSION":           {op: opVersion, kind: aLong},
-		"_FILE_NAME":         {op: opName, kind: aBytes},
-		"_FILE_SIZE":         {op: opSize, kind: aLong},
-		"_NUM_ADDED_FILES":   {op: opAdded, kind: aLong},
-		"_NUM_DELETED_FILES": {op: opDeleted, kind: aLong},
-		"_PARTITION_STATS":   {op: opPartitionStats, kind: aRecord, sub: statsFields},
-		"_SCHEMA_ID":         {op: opSchemaID, kind: aLong},
+		"_VERSION":           {must: true, op: opVersion, kind: aLong},
+		"_FILE_NAME":         {must: true, op: opName, kind: aBytes},
+		"_FILE_SIZE":         {must: true, op: opSize, kind: aLong},
+		"_NUM_ADDED_FILES":   {must: true, op: opAdded, kind: aLong},
+		"_NUM_DELETED_FILES": {must: true, op: opDeleted, kind: aLong},
+		"_PARTITION_STATS":   {must: true, op: opPartitionStats, kind: aRecord, sub: statsFields},
+		"_SCHEMA_ID":         {must: true, op: opSchemaID, kind: aLong},
 		"_MIN_BUCKET":        {op: opMinBucket, kind: aLong},
 		"_MAX_BUCKET":        {op: opMaxBucket, kind: aLong},
 		"_MIN_LEVEL":         {op: opMinLevel, kind: aLong},
@@ -121,20 +123,20 @@ var (
 		"_MAX_ROW_ID":        {op: opMaxRowID, kind: aLong},
 	}
 	vectorFields = map[string]known{
-		"f0":           {op: opVectorFile, kind: aBytes},
-		"f1":           {op: opVectorOffset, kind: aLong},
-		"f2":           {op: opVectorLength, kind: aLong},
+		"f0":           {must: true, op: opVectorFile, kind: aBytes},
+		"f1":           {must: true, op: opVectorOffset, kind: aLong},
+		"f2":           {must: true, op: opVectorLength, kind: aLong},
 		"_CARDINALITY": {op: opCardinality, kind: aLong},
 	}
 	indexFields = map[string]known{
-		"_VERSION":                  {op: opVersion, kind: aLong},
-		"_KIND":                     {op: opKind, kind: aLong},
-		"_PARTITION":                {op: opPartition, kind: aBytes},
-		"_BUCKET":                   {op: opBucket, kind: aLong},
-		"_INDEX_TYPE":               {op: opIndexType, kind: aBytes},
-		"_FILE_NAME":                {op: opName, kind: aBytes},
-		"_FILE_SIZE":                {op: opSize, kind: aLong},
-		"_ROW_COUNT":                {op: opRows, kind: aLong},
+		"_VERSION":                  {must: true, op: opVersion, kind: aLong},
+		"_KIND":                     {must: true, op: opKind, kind: aLong},
+		"_PARTITION":                {must: true, op: opPartition, kind: aBytes},
+		"_BUCKET":                   {must: true, op: opBucket, kind: aLong},
+		"_INDEX_TYPE":               {must: true, op: opIndexType, kind: aBytes},
+		"_FILE_NAME":                {must: true, op: opName, kind: aBytes},
+		"_FILE_SIZE":                {must: true, op: opSize, kind: aLong},
+		"_ROW_COUNT":                {must: true, op: opRows, kind: aLong},
 		"_DELETIONS_VECTORS_RANGES": {op: opVectors, kind: aArray, elem: aRecord, sub: vectorFields},
 		"_EXTERNAL_PATH":            {op: opExternalPath, kind: aBytes},
 	}
@@ -143,6 +145,8 @@ var (
 // step is a field of a program.
 type step struct {
 	op      op
+	name    string
+	must    bool // null is an error
 	nullAt  int8 // branch of null, -1: not nullable
 	elemAt  int8 // aArray: the same of its elements
 	sub     *program
@@ -157,17 +161,22 @@ type program struct {
 
 var errRecord = errors.New("writer's schema is no record")
 
-// compile fits a writer's schema to the fields that are known. Those in must have to be there.
-func compile(t *atype, fields map[string]known, must ...string) (*program, error) {
+// compile fits a writer's schema to the fields that are known. Those that must be there are missed: the
+// reference fails on them too, and what is taken for zero here would be written as such later.
+func compile(t *atype, fields map[string]known) (*program, error) {
 	rec, nullAt := t.nullable()
 	if rec.kind != aRecord {
 		return nil, errRecord
 	}
 	p := &program{nullAt: int8(nullAt)}
-	for _, m := range must {
-		if rec.field(m) == nil {
-			return nil, fmt.Errorf("writer's schema has no field %s", m)
+	var missing []string
+	for name, k := range fields {
+		if k.must && rec.field(name) == nil {
+			missing = append(missing, name)
 		}
+	}
+	if missing != nil {
+		return nil, fmt.Errorf("writer's schema has no field %s", slices.Min(missing))
 	}
 	for i := range rec.fields {
 		f := &rec.fields[i]
@@ -180,6 +189,7 @@ func compile(t *atype, fields map[string]known, must ...string) (*program, error
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.name, err)
 		}
+		s.name, s.must = f.name, k.must
 		p.steps = append(p.steps, s)
 	}
 	return p, nil

@@ -2,11 +2,13 @@ package manifest
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 )
 
 // Fields that this version does not know are kept with the field's JSON, so that a rewrite can give
-// them back: for each a scope, the JSON and the encoded value, the latter two with their lengths.
+// them back: for each a scope, the JSON and the encoded value, the latter two with their lengths. All are
+// kept as fields that may be null, as a rewrite can join them with entries that lack them.
 
 // scope says which record an unknown field belongs to.
 type scope byte
@@ -22,6 +24,7 @@ type unknownField struct {
 	raw    []byte // nil: cannot be kept
 	typ    *atype
 	nullAt int
+	prefix []byte // in front of the value: the branch of the union that it was not in
 }
 
 // maxKept bounds the JSON of a field that is kept: it is kept with every entry.
@@ -30,7 +33,17 @@ const maxKept = 1024
 func newUnknown(f *afield) *unknownField {
 	_, nullAt := f.typ.nullable()
 	u := &unknownField{name: f.name, raw: f.raw, typ: f.typ, nullAt: nullAt}
-	if len(u.raw) > maxKept {
+	if nullAt < 0 && u.raw != nil {
+		u.raw = nil
+		var of struct {
+			Type json.RawMessage `json:"type"`
+		}
+		// A union of other shapes, which the format does not have, is not kept.
+		if f.typ.kind != aUnion && json.Unmarshal(f.raw, &of) == nil {
+			u.raw, u.prefix = []byte(optional(f.name, string(of.Type))), []byte{2}
+		}
+	}
+	if len(u.raw) > maxKept || !json.Valid(u.raw) {
 		u.raw = nil
 	}
 	return u
@@ -47,7 +60,8 @@ func (u *unknownField) keep(r *reader, kept []byte, s scope) []byte {
 	kept = append(kept, byte(s))
 	kept = binary.AppendUvarint(kept, uint64(len(u.raw)))
 	kept = append(kept, u.raw...)
-	kept = binary.AppendUvarint(kept, uint64(len(value)))
+	kept = binary.AppendUvarint(kept, uint64(len(u.prefix)+len(value)))
+	kept = append(kept, u.prefix...)
 	return append(kept, value...)
 }
 
