@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tarnlake/tarn/internal/jsonobj"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -25,11 +26,18 @@ type schema struct {
 
 // connectSchema is a schema of Kafka Connect.
 type connectSchema struct {
-	Field      string          `json:"field"`
-	Type       string          `json:"type"`
-	Name       string          `json:"name"`
-	Parameters map[string]any  `json:"parameters"`
-	Fields     []connectSchema `json:"fields"`
+	Field, Type, Name string
+	Parameters        map[string]any
+	Fields            []connectSchema
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *connectSchema) UnmarshalJSON(data []byte) error {
+	*c = connectSchema{}
+	_, err := jsonobj.Take(data, map[string]any{
+		"field": &c.Field, "type": &c.Type, "name": &c.Name, "parameters": &c.Parameters, "fields": &c.Fields,
+	})
+	return err
 }
 
 // readSchema reads the schema part at the scanner's place, or finds that it is known.

@@ -159,7 +159,7 @@ func TestDebeziumShapes(t *testing.T) {
 func TestDebeziumSchema(t *testing.T) {
 	type f struct{ json, want string }
 	fields := []f{
-		{`{"type":"int32","optional":false,"field":"id"}`, "id INT"},
+		{`{"Type":"string","type":"int32","TYPE":"string","Field":"no","field":"id","FIELD":"no"}`, "id INT"},
 		{`{"type":"int16","field":"i16"}`, "i16 SMALLINT"},
 		{`{"type":"int8","field":"i8"}`, "i8 TINYINT"},
 		{`{"type":"int64","field":"i64"}`, "i64 BIGINT"},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/tarnlake/tarn/internal/jsonobj"
 )
 
 // akind is the physical shape of an Avro type; logical types do not matter here.
@@ -162,22 +164,22 @@ func (p *typeParser) byName(name, space string) (*atype, error) {
 
 func (p *typeParser) object(text []byte, space string, depth int) (*atype, error) {
 	var o struct {
-		Type      json.RawMessage   `json:"type"`
-		Name      string            `json:"name"`
-		Namespace string            `json:"namespace"`
-		Items     json.RawMessage   `json:"items"`
-		Values    json.RawMessage   `json:"values"`
-		Fields    []json.RawMessage `json:"fields"`
-		Size      int               `json:"size"`
+		Type, Items, Values json.RawMessage
+		Name, Namespace     string
+		Fields              []json.RawMessage
+		Size                int
 	}
-	if err := json.Unmarshal(text, &o); err != nil {
+	_, err := jsonobj.Take(text, map[string]any{
+		"type": &o.Type, "name": &o.Name, "namespace": &o.Namespace, "items": &o.Items, "values": &o.Values,
+		"fields": &o.Fields, "size": &o.Size,
+	})
+	if err != nil {
 		return nil, err
 	}
 	var kind string
 	if json.Unmarshal(o.Type, &kind) != nil {
 		return p.parse(o.Type, space, depth+1)
 	}
-	var err error
 	t := &atype{}
 	switch kind {
 	case "array", "map":
@@ -209,22 +211,20 @@ func (p *typeParser) object(text []byte, space string, depth int) (*atype, error
 
 func (p *typeParser) record(t *atype, fields []json.RawMessage, space string, depth int) error {
 	for _, raw := range fields {
-		var f struct {
-			Name string          `json:"name"`
-			Type json.RawMessage `json:"type"`
-		}
-		if err := json.Unmarshal(raw, &f); err != nil {
+		var name string
+		var typ json.RawMessage
+		if _, err := jsonobj.Take(raw, map[string]any{"name": &name, "type": &typ}); err != nil {
 			return err
 		}
 		before := p.refs
-		ft, err := p.parse(f.Type, space, depth+1)
+		ft, err := p.parse(typ, space, depth+1)
 		if err != nil {
-			return fmt.Errorf("field %q: %w", f.Name, err)
+			return fmt.Errorf("field %q: %w", name, err)
 		}
 		if p.refs != before {
 			raw = nil
 		}
-		t.fields = append(t.fields, afield{name: f.Name, typ: ft, raw: raw})
+		t.fields = append(t.fields, afield{name: name, typ: ft, raw: raw})
 	}
 	return nil
 }

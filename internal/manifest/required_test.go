@@ -193,3 +193,18 @@ func insertField(t *testing.T, data []byte, before, field string) []byte {
 	}
 	return out
 }
+
+// Members of an Avro schema are told apart by their exact names.
+func TestSchemaMemberNames(t *testing.T) {
+	data, err := EncodeList([]Meta{{Name: "m"}}, Encoding{Compression: "null"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	metas, err := DecodeList(reschema(t, data, func(s string) string {
+		s = strings.ReplaceAll(s, `"name":"_FILE_NAME"`, `"name":"_FILE_NAME","NAME":"_OTHER","Type":"int"`)
+		return strings.Replace(s, `"fields":[`, `"Fields":[],"fields":[`, 1)
+	}))
+	if err != nil || len(metas) != 1 || metas[0].Name != "m" {
+		t.Errorf("%v, %v", metas, err)
+	}
+}

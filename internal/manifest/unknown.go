@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+
+	"github.com/tarnlake/tarn/internal/jsonobj"
 )
 
 // Fields that this version does not know are kept with the field's JSON, so that a rewrite can give
@@ -35,12 +37,10 @@ func newUnknown(f *afield) *unknownField {
 	u := &unknownField{name: f.name, raw: f.raw, typ: f.typ, nullAt: nullAt}
 	if nullAt < 0 && u.raw != nil {
 		u.raw = nil
-		var of struct {
-			Type json.RawMessage `json:"type"`
-		}
+		var of json.RawMessage
 		// A union of other shapes, which the format does not have, is not kept.
-		if f.typ.kind != aUnion && json.Unmarshal(f.raw, &of) == nil {
-			u.raw, u.prefix = []byte(optional(f.name, string(of.Type))), []byte{2}
+		if _, err := jsonobj.Take(f.raw, map[string]any{"type": &of}); err == nil && f.typ.kind != aUnion {
+			u.raw, u.prefix = []byte(optional(f.name, string(of))), []byte{2}
 		}
 	}
 	if len(u.raw) > maxKept || !json.Valid(u.raw) {

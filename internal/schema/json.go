@@ -9,66 +9,38 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tarnlake/tarn/internal/jsonobj"
 	"github.com/tarnlake/tarn/types"
 )
 
 // LatestVersion is the version of the file format that new tables get.
 const LatestVersion = 3
 
-// file is a schema file's members that are known here.
-type file struct {
-	Version        *int              `json:"version"`
-	ID             *int64            `json:"id"`
-	Fields         []types.Field     `json:"fields"`
-	HighestFieldID *int              `json:"highestFieldId"`
-	PartitionKeys  []string          `json:"partitionKeys"`
-	PrimaryKeys    []string          `json:"primaryKeys"`
-	Options        map[string]string `json:"options"`
-	Comment        *string           `json:"comment"`
-	TimeMillis     *int64            `json:"timeMillis"`
-}
-
-var known = []string{"version", "id", "fields", "highestFieldId", "partitionKeys", "primaryKeys", "options", "comment", "timeMillis"}
-
 // Decode reads a schema file. Members that are not known are kept. Any version is taken: the reference
 // does so too.
 func Decode(data []byte) (*Schema, error) {
-	var f file
-	if err := json.Unmarshal(data, &f); err != nil {
+	var id *int64
+	s := &Schema{Version: 1, HighestFieldID: -1}
+	extra, err := jsonobj.Take(data, map[string]any{
+		"version": &s.Version, "id": &id, "fields": &s.Fields, "highestFieldId": &s.HighestFieldID,
+		"partitionKeys": &s.PartitionKeys, "primaryKeys": &s.PrimaryKeys, "options": &s.Options,
+		"comment": &s.Comment, "timeMillis": &s.TimeMillis,
+	})
+	if err != nil {
 		return nil, jsonError(err)
 	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, jsonError(err)
-	}
-	if f.ID == nil || f.Fields == nil {
+	if id == nil || s.Fields == nil {
 		return nil, errors.New("not a schema: id or fields are missing")
 	}
-	s := &Schema{
-		Version: 1, ID: *f.ID, Fields: f.Fields, PartitionKeys: f.PartitionKeys, PrimaryKeys: f.PrimaryKeys, Options: f.Options,
-	}
-	if f.Version != nil {
-		s.Version = *f.Version
-	}
-	if s.HighestFieldID = -1; f.HighestFieldID != nil {
-		s.HighestFieldID = *f.HighestFieldID
-	}
-	if f.Comment != nil {
-		s.Comment = *f.Comment
-	}
-	if f.TimeMillis != nil {
-		s.TimeMillis = *f.TimeMillis
-	}
+	s.ID = *id
 	if s.Options == nil {
 		s.Options = map[string]string{}
 	}
-	for k, v := range all {
-		if !slices.Contains(known, k) {
-			if s.Extra == nil {
-				s.Extra = map[string][]byte{}
-			}
-			s.Extra[k] = v
+	for k, v := range extra {
+		if s.Extra == nil {
+			s.Extra = map[string][]byte{}
 		}
+		s.Extra[k] = v
 	}
 	for _, k := range slices.Concat(s.PartitionKeys, s.PrimaryKeys) {
 		if _, ok := s.Field(k); !ok {

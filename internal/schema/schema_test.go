@@ -185,3 +185,21 @@ func fields(cols ...string) []types.Field {
 	}
 	return out
 }
+
+// Members of a schema file are told apart by their exact names, as the reference does; others are kept.
+func TestMemberNames(t *testing.T) {
+	s, err := Decode([]byte(`{"version": 3, "ID": 9, "id": 1, "Id": 8, "fields": [{"id": 0, "ID": 7, "name": "a", "NAME": "b", "type": "INT", "TYPE": "STRING"}],
+		"FIELDS": [], "highestFieldId": 0, "partitionKeys": [], "PartitionKeys": ["x"], "primaryKeys": [], "options": {"bucket": "1"}, "Options": {"bucket": "2"}, "Comment": "c"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := s.Fields; s.ID != 1 || len(f) != 1 || f[0].ID != 0 || f[0].Name != "a" || f[0].Type.Kind != types.Int || s.Options["bucket"] != "1" || s.Comment != "" || len(s.PartitionKeys) != 0 {
+		t.Errorf("%+v", s)
+	}
+	if len(s.Extra) != 6 || string(s.Extra["ID"]) != "9" {
+		t.Errorf("kept: %q", s.Extra)
+	}
+	if _, err := Decode([]byte(`{"Id": 1, "fields": []}`)); err == nil || !strings.Contains(err.Error(), "id or fields are missing") {
+		t.Errorf("error %v", err)
+	}
+}
