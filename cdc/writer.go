@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/decode"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/rescue"
 	"github.com/tarnlake/tarn/types"
 )
@@ -212,9 +212,7 @@ func (w *Writer) lowered(ev *decode.Event) *decode.Event {
 
 // ofStorage tells errors that no table is to blame for: the disk is full or broken, the storage is out of reach.
 func ofStorage(err error) bool {
-	var op *net.OpError
-	var dns *net.DNSError
-	if errors.As(err, &op) || errors.As(err, &dns) {
+	if fileio.Unreachable(err) {
 		return true
 	}
 	for _, no := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EMFILE, syscall.ENFILE} {
@@ -327,9 +325,6 @@ func (w *Writer) Commit(ctx context.Context, number int64, p *TablePrepared) (ta
 		return tarn.CommitResult{}, err
 	}
 	res, err := p.t.t.Commit(ctx, tarn.CommitID{User: w.o.User, Number: number}, p.Prepared)
-	if errors.Is(err, tarn.ErrUnknownOutcome) {
-		res, err = p.t.t.Commit(ctx, tarn.CommitID{User: w.o.User, Number: number}, p.Prepared)
-	}
 	if err != nil {
 		return res, err
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	iofs "io/fs"
-	"net"
 	"syscall"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/fileio/open"
 	"github.com/tarnlake/tarn/internal/paths"
 )
@@ -57,13 +57,9 @@ func missingFile(err error) error {
 	return err
 }
 
-// unreachable is told by storage that did not answer; such errors have a method of this name.
-type unreachable interface{ Unreachable() bool }
-
 // exitCode chooses the code of an error.
 func exitCode(ctx context.Context, err error) int {
 	var c *codeError
-	var u unreachable
 	switch {
 	case err == nil:
 		return exitOK
@@ -71,9 +67,11 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, &c):
 		return c.code
+	case errors.Is(err, tarn.ErrUnknownOutcome): // whatever the cause: trying again may do it twice
+		return exitFailed
 	case errors.Is(err, tarn.ErrConflict), errors.Is(err, tarn.ErrExist), errors.Is(err, iofs.ErrExist), errors.Is(err, tarn.ErrNotEmpty), errors.Is(err, tarn.ErrFenced):
 		return exitConflict
-	case errors.As(err, &u) && u.Unreachable(), offline(err):
+	case fileio.Unreachable(err):
 		return exitUnreachable
 	case errors.Is(err, tarn.ErrInvalid), errors.Is(err, tarn.ErrUnsupported), errors.Is(err, datafile.ErrFormat), errors.Is(err, paths.ErrName), errors.Is(err, open.ErrConfig):
 		return exitUsage
@@ -95,15 +93,8 @@ func damaged(table string, err error) error {
 // isDamage tells errors of what the files of a table hold from those of reaching them.
 func isDamage(err error) bool {
 	var no syscall.Errno
-	if exitCode(context.Background(), err) != exitFailed || errors.Is(err, context.Canceled) {
+	if exitCode(context.Background(), err) != exitFailed || errors.Is(err, context.Canceled) || errors.Is(err, tarn.ErrUnknownOutcome) {
 		return false
 	}
 	return !errors.As(err, &no) || no == syscall.ENOENT
-}
-
-// offline recognises errors of the network.
-func offline(err error) bool {
-	var op *net.OpError
-	var dns *net.DNSError
-	return errors.As(err, &op) || errors.As(err, &dns)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"net"
 	"os"
 	"syscall"
 )
@@ -13,6 +14,16 @@ var ErrNoSpace = errors.New("no space left on the disk")
 
 // ErrFolder is the error of opening a folder as a file.
 var ErrFolder = errors.New("it is a folder, not a file")
+
+// ErrUnreachable means that a store does not answer, or that it cannot do what it is asked to at the moment.
+var ErrUnreachable = errors.New("the store cannot be reached")
+
+// Unreachable tells errors of reaching a store from those of what it holds: trying again later helps.
+func Unreachable(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.Is(err, ErrUnreachable) || errors.As(err, &op) || errors.As(err, &dns)
+}
 
 // NotExist is the error of an operation on a path that is not there.
 func NotExist(op, path string) error {

@@ -10,9 +10,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	iofs "io/fs"
 	"iter"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -105,10 +107,15 @@ func wrap(op, p string, err error) error {
 
 func explain(err error) error {
 	var r minio.ErrorResponse
-	if !errors.As(err, &r) {
-		return err
-	}
 	switch {
+	case !errors.As(err, &r):
+		// Such as an answer that ended early.
+		if cause := (*url.Error)(nil); !errors.As(err, &cause) && !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) {
+			return err
+		}
+		return &unreachableError{err}
+	case r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusRequestTimeout:
+		return &unreachableError{err}
 	case r.Code == "NoSuchBucket":
 		return fmt.Errorf("%w: there is no bucket %q; make it first", iofs.ErrNotExist, r.BucketName)
 	case isNotFound(err):
@@ -120,6 +127,12 @@ func explain(err error) error {
 	}
 	return err
 }
+
+// unreachableError is a fileio.ErrUnreachable.
+type unreachableError struct{ error }
+
+func (e *unreachableError) Unwrap() error        { return e.error }
+func (e *unreachableError) Is(target error) bool { return target == fileio.ErrUnreachable }
 
 func isNotFound(err error) bool {
 	var r minio.ErrorResponse

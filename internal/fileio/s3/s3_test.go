@@ -44,6 +44,7 @@ func TestOnServer(t *testing.T) {
 		{"LostAnswersRace", testLostAnswersRace},
 		{"Conflict", testConflict},
 		{"BrokenReads", testBrokenReads},
+		{"Unreachable", testUnreachable},
 		{"Requests", testRequests},
 		{"AbortDropsUpload", testAbortDropsUpload},
 		{"Errors", testErrors},
@@ -223,6 +224,31 @@ func testBrokenReads(t *testing.T, srv *s3test.Server) {
 	got, err := fileio.ReadFile(t.Context(), newFS(t, opts), p)
 	if err != nil || !bytes.Equal(got, data) {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// A store that gives no answer, or says that it cannot at the moment, is told from one that refuses or lacks something.
+func testUnreachable(t *testing.T, srv *s3test.Server) {
+	for _, c := range []struct {
+		answer int // 0: none
+		want   bool
+	}{{0, true}, {http.StatusInternalServerError, true}, {http.StatusServiceUnavailable, true}, {http.StatusTooManyRequests, true}, {http.StatusForbidden, false}, {http.StatusNotFound, false}} {
+		opts := srv.Options
+		opts.Retries, opts.RetryWait = 1, time.Millisecond
+		opts.Transport = transport{func(*http.Request) (*http.Response, error) {
+			if c.answer == 0 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return &http.Response{StatusCode: c.answer, Header: http.Header{}, Body: http.NoBody}, nil
+		}}
+		fs, p := newFS(t, opts), srv.Root()+"/f"
+		_, stat := fs.Stat(t.Context(), p)
+		_, read := fileio.ReadFile(t.Context(), fs, p)
+		for what, err := range map[string]error{"stat": stat, "read": read, "put": fs.Put(t.Context(), p, []byte("x")), "create": fs.PutIfAbsent(t.Context(), p, []byte("x"))} {
+			if err == nil || fileio.Unreachable(err) != c.want || !strings.Contains(err.Error(), p) {
+				t.Errorf("%s, answer %d: unreachable %t: %v", what, c.answer, fileio.Unreachable(err), err)
+			}
+		}
 	}
 }
 

@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tarnlake/tarn/internal/fileio/s3"
 )
@@ -21,12 +24,14 @@ type Server struct {
 	Bucket  string
 	// Folder is where the server keeps its data, "" if it was not started by the test.
 	Folder string
+
+	script string
+	pid    int
 }
 
 // Start gives a server: the one of TARN_S3_ENDPOINT (with TARN_S3_ACCESS_KEY, TARN_S3_SECRET_KEY,
-// TARN_S3_REGION, TARN_S3_BUCKET) if that is set, else one started for this test by scripts/services/s3 and stopped at
-// its end. If there is none to be had the test fails under TARN_REQUIRE=all; else the reason is logged
-// and ok is false.
+// TARN_S3_REGION, TARN_S3_BUCKET) if that is set, else one of StartOwn. If there is none to be had the test fails
+// under TARN_REQUIRE=all; else the reason is logged and ok is false.
 func Start(t testing.TB) (srv *Server, ok bool) {
 	t.Helper()
 	if e := os.Getenv("TARN_S3_ENDPOINT"); e != "" {
@@ -38,6 +43,13 @@ func Start(t testing.TB) (srv *Server, ok bool) {
 			Bucket: os.Getenv("TARN_S3_BUCKET"),
 		}, true
 	}
+	return StartOwn(t)
+}
+
+// StartOwn is Start for tests that stop the server and start it again: one of this test alone, started by
+// scripts/services/s3 and stopped at the end of the test.
+func StartOwn(t testing.TB) (srv *Server, ok bool) {
+	t.Helper()
 	script, err := findScript()
 	if err != nil {
 		return missing(t, err.Error())
@@ -56,22 +68,55 @@ func Start(t testing.TB) (srv *Server, ok bool) {
 		}
 		os.RemoveAll(data)
 	})
+	srv = &Server{Folder: data, script: script}
+	if err := srv.up(); err != nil {
+		return missing(t, "the S3 server did not start: "+err.Error())
+	}
+	return srv, true
+}
+
+// up starts the server, on the port that it had.
+func (s *Server) up() error {
 	var stderr bytes.Buffer
-	cmd := exec.Command(script, "start", "--data", data)
+	cmd := exec.Command(s.script, "start", "--data", s.Folder)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return missing(t, "the S3 server did not start: "+stderr.String())
+		return fmt.Errorf("%w: %s", err, &stderr)
 	}
 	env := map[string]string{}
 	for sc := bufio.NewScanner(bytes.NewReader(out)); sc.Scan(); {
 		k, v, _ := strings.Cut(sc.Text(), "=")
 		env[k] = v
 	}
-	return &Server{
-		Options: s3.Options{Endpoint: env["ENDPOINT"], AccessKey: env["ACCESS_KEY"], SecretKey: env["SECRET_KEY"], Region: env["REGION"], PathStyle: env["PATH_STYLE"]},
-		Bucket:  env["BUCKET"], Folder: env["DATA"],
-	}, true
+	s.Options = s3.Options{Endpoint: env["ENDPOINT"], AccessKey: env["ACCESS_KEY"], SecretKey: env["SECRET_KEY"], Region: env["REGION"], PathStyle: env["PATH_STYLE"]}
+	s.Bucket, s.Folder = env["BUCKET"], env["DATA"]
+	s.pid, err = strconv.Atoi(env["PID"])
+	return err
+}
+
+// Outage kills a server of StartOwn as it stands, and starts it again on the same data after a time.
+func (s *Server) Outage(t testing.TB, d time.Duration) {
+	t.Helper()
+	p, err := os.FindProcess(s.pid)
+	if err == nil {
+		err = p.Kill()
+	}
+	if err != nil {
+		t.Errorf("kill the S3 server: %v", err)
+	}
+	<-time.After(d)
+	if err := s.up(); err != nil {
+		t.Errorf("start the S3 server again: %v", err)
+	}
+}
+
+// Environ gives the options as the usual variables.
+func (s *Server) Environ() []string {
+	return []string{
+		"AWS_ENDPOINT_URL=" + s.Options.Endpoint, "AWS_REGION=" + s.Options.Region,
+		"AWS_ACCESS_KEY_ID=" + s.Options.AccessKey, "AWS_SECRET_ACCESS_KEY=" + s.Options.SecretKey,
+	}
 }
 
 func missing(t testing.TB, why string) (*Server, bool) {
