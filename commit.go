@@ -89,14 +89,26 @@ func (t *Table) committerOf() (*commit.Committer, error) {
 
 // Commit commits what writers have prepared, all of it as one. It may be called again with the same
 // identity after any error and any crash: what was committed is not committed again. After
-// ErrUnknownOutcome call it again; after ErrConflict abort it, and do the work again. The error wraps
+// ErrUnknownOutcome, which it has tried to resolve, call it again; after ErrConflict abort it, and do the work again. The error wraps
 // ErrInvalid if the user is empty or something was prepared for another table.
 func (t *Table) Commit(ctx context.Context, id CommitID, prepared ...*Prepared) (CommitResult, error) {
 	return t.commit(ctx, id, false, nil, prepared)
 }
 
-// commit commits; fresh says that this identity was surely never tried before.
+// commit commits, and once more if nobody knows the outcome; fresh says that this identity was surely never tried before.
 func (t *Table) commit(ctx context.Context, id CommitID, fresh bool, w *commit.Overwrite, prepared []*Prepared) (CommitResult, error) {
+	res, unknown := t.commitOnce(ctx, id, fresh, w, prepared)
+	if !errors.Is(unknown, ErrUnknownOutcome) {
+		return res, unknown
+	}
+	res, err := t.commitOnce(ctx, id, false, w, prepared)
+	if err != nil && surelyNot(res, err) && !errors.Is(err, ErrConflict) {
+		return res, unknown // an error from before it has looked at the snapshots says nothing
+	}
+	return res, err
+}
+
+func (t *Table) commitOnce(ctx context.Context, id CommitID, fresh bool, w *commit.Overwrite, prepared []*Prepared) (CommitResult, error) {
 	start := t.env.now()
 	c, err := t.committerOf()
 	if err != nil {

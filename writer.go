@@ -321,9 +321,6 @@ func (w *Writer) Commit(ctx context.Context) (CommitResult, error) {
 func (w *Writer) commit(ctx context.Context, p *Prepared) (CommitResult, error) {
 	id := CommitID{User: w.o.User, Number: w.number}
 	res, err := w.t.commit(ctx, id, !w.unsure, nil, []*Prepared{p})
-	if errors.Is(err, ErrUnknownOutcome) {
-		res, err = w.t.Commit(ctx, id, p)
-	}
 	if errors.Is(err, ErrConflict) {
 		err = errors.Join(err, w.t.Abort(ctx, w.pending...))
 		w.pending, w.failed = nil, err

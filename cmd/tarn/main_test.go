@@ -19,7 +19,8 @@ import (
 // TestMain lets the test binary be tarn as well: scripts run it as a command.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"tarn": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"tarn":         func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"tarn-watched": watched,
 	})
 }
 

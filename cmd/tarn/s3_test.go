@@ -22,10 +22,7 @@ func TestS3Scripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("TARN_WAREHOUSE", srv.Root())
-			e.Setenv("AWS_ENDPOINT_URL", srv.Options.Endpoint)
-			e.Setenv("AWS_REGION", srv.Options.Region)
-			e.Setenv("AWS_ACCESS_KEY_ID", srv.Options.AccessKey)
-			e.Setenv("AWS_SECRET_ACCESS_KEY", srv.Options.SecretKey)
+			e.Vars = append(e.Vars, srv.Environ()...)
 			return nil
 		},
 		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"code": code},

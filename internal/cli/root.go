@@ -87,6 +87,8 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	switch {
 	case code == exitInterrupted:
 		a.say("tarn: interrupted\n")
+	case code == exitFailed && errors.Is(err, tarn.ErrUnknownOutcome):
+		a.report(hint(err, "the storage went away in the middle: it may be done, or not. Look at tarn snapshot list before you try it again"))
 	case err != nil:
 		a.report(err)
 	}

@@ -73,6 +73,9 @@ func (a *app) runJob(ctx context.Context, cfg *cdc.Config, once bool) error {
 	if msg := (*cdc.MessageError)(nil); errors.As(err, &msg) {
 		return hint(err, "such messages are left out by on-error: skip, or kept by on-error: {dead-letter: FILE}")
 	}
+	if errors.Is(err, tarn.ErrUnknownOutcome) { // the next start finds out
+		return &codeError{exitUnreachable, err}
+	}
 	if err != nil {
 		return err
 	}
