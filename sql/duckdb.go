@@ -145,7 +145,8 @@ func (d *duck) exec(ctx context.Context, sql string) error {
 	}
 }
 
-// query runs all but the last statement of the text and streams the last: a PIVOT is several.
+// query runs all but the last statement of the text and streams the last: a PIVOT is several. The error is a
+// *foreignColumns, and the last statement did not run, if it has columns that the format has no type for.
 func (d *duck) query(ctx context.Context, sql string) (rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (d *duck) query(ctx context.Context, sql string) (rows, error) {
 		return nil, errors.New("there is no statement")
 	}
 	for i := range n {
-		r, err := d.run(ctx, extracted, i)
+		r, err := d.run(ctx, extracted, i, i == n-1)
 		if err != nil {
 			return nil, err
 		}
@@ -175,12 +176,18 @@ func (d *duck) query(ctx context.Context, sql string) (rows, error) {
 	return nil, nil
 }
 
-func (d *duck) run(ctx context.Context, extracted mapping.ExtractedStatements, i mapping.IdxT) (*duckRows, error) {
+func (d *duck) run(ctx context.Context, extracted mapping.ExtractedStatements, i mapping.IdxT, last bool) (*duckRows, error) {
 	r := &duckRows{d: d}
 	if mapping.PrepareExtractedStatement(d.conn, extracted, i, &r.stmt) == mapping.StateError {
 		err := d.failed(ctx, mapping.PrepareError(r.stmt))
 		mapping.DestroyPrepare(&r.stmt)
 		return nil, err
+	}
+	if last {
+		if err := foreign(r.stmt); err != nil {
+			mapping.DestroyPrepare(&r.stmt)
+			return nil, err
+		}
 	}
 	var state mapping.State
 	d.interruptible(ctx, func() { state = bindings.ExecutePreparedStreaming(r.stmt, &r.res) })

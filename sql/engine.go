@@ -2,9 +2,12 @@ package sql
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/tarnlake/tarn/sql/parse"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -12,7 +15,8 @@ import (
 type engine interface {
 	// exec runs a statement to its end.
 	exec(ctx context.Context, sql string) error
-	// query runs a statement and streams its rows. One query runs at a time.
+	// query runs a statement and streams its rows. One query runs at a time. The error is a *foreignColumns if the statement
+	// has to be cast first, and did not run.
 	query(ctx context.Context, sql string) (rows, error)
 	// addScan makes what tarn_scan(id) reads.
 	addScan(s *scanSource) (id uint64)
@@ -52,4 +56,27 @@ type engineOptions struct {
 	threads int    // 0: all
 	memory  string // "2GB"; "": DuckDB's default
 	tempDir string // for spilling; "": none
+}
+
+// foreignColumns are the columns of a statement some of which have types that the format does not have.
+type foreignColumns struct {
+	names, types []string // what they have to be cast to, "" as they are
+}
+
+func (e *foreignColumns) Error() string {
+	return "columns of the result have types that the table format does not have"
+}
+
+// cast wraps a query so that its columns have types of the format.
+func (e *foreignColumns) cast(text engineText) engineText {
+	var aliases, columns []string
+	for i, n := range e.names {
+		c := fmt.Sprint("c", i)
+		aliases = append(aliases, c)
+		if t := e.types[i]; t != "" {
+			c = "CAST(" + c + " AS " + t + ")"
+		}
+		columns = append(columns, c+" AS "+parse.Quote(n))
+	}
+	return concat("SELECT "+strings.Join(columns, ", ")+" FROM (SELECT * FROM (", text, ") v) q("+strings.Join(aliases, ", ")+")")
 }

@@ -81,6 +81,11 @@ func (s *Session) run(ctx context.Context, text engineText) (*Result, error) {
 		return nil, err
 	}
 	r, err := e.query(ctx, text.text)
+	var other *foreignColumns
+	if errors.As(err, &other) {
+		text = other.cast(text)
+		r, err = e.query(ctx, text.text)
+	}
 	if err != nil {
 		s.dropScans()
 		return nil, text.locate(err)
