@@ -25,10 +25,7 @@ func (s *Session) explainCast(ctx context.Context, script string, x *parse.Inser
 			break
 		}
 		name := parse.Quote(f.Name)
-		from := " FROM (" + inner.text + ") q"
-		if !x.ByName {
-			from += "(" + names + ")"
-		}
+		from := " FROM (" + inner.text + ") q(" + names + ")"
 		bad, hint := "TRY_CAST("+name+" AS "+duckType(f.Type)+") IS NULL", "cast or filter it in the query: TRY_CAST(… AS …) gives NULL for what does not fit"
 		if f.Type.Kind == types.Timestamp && types.IsNanos(f.Type) { // TRY_CAST fails, too
 			bad = "coalesce(TRY_CAST(" + name + " AS TIMESTAMP) NOT BETWEEN '1677-09-21 00:12:43.145225' AND '2262-04-11 23:47:16.854775', true)"

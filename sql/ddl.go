@@ -54,7 +54,7 @@ func (s *Session) createTable(ctx context.Context, script string, x *parse.Creat
 	inner, err := s.rewrite(ctx, script, x.As)
 	if err == nil {
 		var n int64
-		if n, _, err = s.write(ctx, writing{table: t, text: castSelect(inner, fields, false), fields: fields}); err == nil {
+		if n, _, err = s.write(ctx, writing{table: t, text: castSelect(inner, fields), fields: fields}); err == nil {
 			return message("table %s created with %d rows", name, n), nil
 		}
 	}

@@ -32,20 +32,12 @@ func (s *Session) insert(ctx context.Context, script string, x *parse.Insert) (*
 	if err := checkPartition(t, fields, x.Partition); err != nil {
 		return nil, err
 	}
-	cols, err := insertColumns(script, x, fields)
-	if err != nil {
-		return nil, err
-	}
-	inner, err := s.rewrite(ctx, script, &x.Query)
+	cols, inner, err := s.insertQuery(ctx, script, x, fields)
 	if err != nil {
 		s.dropScans()
 		return nil, err
 	}
-	if err := s.insertWidth(ctx, inner, cols, x); err != nil {
-		s.dropScans()
-		return nil, err
-	}
-	text := castSelect(inner, cols, x.ByName)
+	text := castSelect(inner, cols)
 	var overwrite *tarn.OverwriteOptions
 	if x.Overwrite {
 		overwrite = &tarn.OverwriteOptions{Partition: map[string]*string{}}
@@ -75,34 +67,91 @@ func wrote(snapshot int64, format string, args ...any) *Result {
 	return message(format+", snapshot %d", append(args, snapshot)...)
 }
 
-// insertWidth compares the number of columns of a query with that of the columns it is written to.
-func (s *Session) insertWidth(ctx context.Context, inner engineText, cols []types.Field, x *parse.Insert) error {
-	if x.ByName {
-		return nil
-	}
-	text := concat("DESCRIBE SELECT * FROM (", inner, ") q")
-	r, err := s.engine.query(ctx, text.text)
-	if err != nil {
-		return text.locate(err)
-	}
-	n := 0
-	for err == nil {
-		var rec arrow.RecordBatch
-		if rec, err = r.next(ctx); err == nil {
-			n += int(rec.NumRows())
+// insertQuery gives the query of an INSERT, and the columns that its columns go to.
+func (s *Session) insertQuery(ctx context.Context, script string, x *parse.Insert, fields []types.Field) ([]types.Field, engineText, error) {
+	var none engineText
+	if !x.ByName {
+		cols, err := insertColumns(script, x, fields)
+		if err != nil {
+			return nil, none, err
+		}
+		if x.Defaults {
+			values := make([]string, len(cols))
+			for i, f := range cols {
+				values[i] = defaultText(f)
+			}
+			return cols, concat("VALUES (" + strings.Join(values, ", ") + ")"), nil
+		}
+		for i, d := range x.Query.Defaults {
+			x.Query.Defaults[i].Text = "NULL" // the row is too long if it stays
+			if d.Column < len(cols) {
+				x.Query.Defaults[i].Text = defaultText(cols[d.Column])
+			}
 		}
 	}
-	if cerr := r.close(); !errors.Is(err, io.EOF) || cerr != nil {
-		return errors.Join(err, cerr)
+	inner, err := s.rewrite(ctx, script, &x.Query)
+	if err != nil {
+		return nil, none, err
 	}
-	if n == len(cols) {
-		return nil
+	names, err := s.columnsOf(ctx, inner)
+	if err != nil {
+		return nil, none, err
 	}
-	e := &parse.Error{Msg: fmt.Sprintf("the query has %d columns, and there are %d to fill: %s", n, len(cols), strings.Join(columnList(cols), ", ")), Text: inner.script, Pos: x.Query.Start}
+	if x.ByName {
+		for _, n := range names {
+			x.Columns = append(x.Columns, parse.Ident{Name: realName(fields, n), Span: parse.Span{Start: x.Query.Start}})
+		}
+	}
+	cols, err := insertColumns(script, x, fields)
+	if err != nil || len(names) == len(cols) {
+		return cols, inner, err
+	}
+	e := &parse.Error{Msg: fmt.Sprintf("the query has %d columns, and there are %d to fill: %s", len(names), len(cols), strings.Join(columnList(cols), ", ")), Text: inner.script, Pos: x.Query.Start}
 	if x.Columns == nil {
 		e.Hint = "name the columns that you have: INSERT INTO t (a, b) …"
 	}
-	return e
+	return nil, none, e
+}
+
+// realName gives the table's name for a column that has another one in the engine.
+func realName(fields []types.Field, name string) string {
+	if slices.ContainsFunc(fields, func(f types.Field) bool { return f.Name == name }) {
+		return name
+	}
+	if i := slices.IndexFunc(engineNames(fields), func(f types.Field) bool { return f.Name == name }); i >= 0 {
+		return fields[i].Name
+	}
+	return name
+}
+
+// defaultText is what the word DEFAULT stands for.
+func defaultText(f types.Field) string {
+	if f.Default == nil {
+		return "NULL"
+	}
+	return "CAST(" + parse.QuoteString(*f.Default) + " AS " + duckType(f.Type) + ")"
+}
+
+// columnsOf gives the names of a query's columns.
+func (s *Session) columnsOf(ctx context.Context, inner engineText) ([]string, error) {
+	text := concat("DESCRIBE SELECT * FROM (", inner, ") q")
+	r, err := s.engine.query(ctx, text.text)
+	if err != nil {
+		return nil, text.locate(err)
+	}
+	var names []string
+	for err == nil {
+		var rec arrow.RecordBatch
+		if rec, err = r.next(ctx); err == nil {
+			for i := range int(rec.NumRows()) {
+				names = append(names, rec.Column(0).ValueStr(i))
+			}
+		}
+	}
+	if cerr := r.close(); !errors.Is(err, io.EOF) || cerr != nil {
+		return nil, errors.Join(err, cerr)
+	}
+	return names, nil
 }
 
 func literalText(l *parse.Literal) *string {
@@ -151,18 +200,12 @@ func insertColumns(script string, x *parse.Insert, fields []types.Field) ([]type
 
 // castSelect wraps a query so that its columns have the names and types of the table's. Columns go by position, so
 // they may have any names.
-func castSelect(inner engineText, cols []types.Field, byName bool) engineText {
+func castSelect(inner engineText, cols []types.Field) engineText {
 	var names, casts []string
 	for i, f := range engineNames(cols) {
-		n := parse.Quote(fmt.Sprint("c", i))
-		if byName {
-			n = parse.Quote(f.Name)
-		}
+		n := fmt.Sprint("c", i)
 		names = append(names, n)
 		casts = append(casts, "CAST("+n+" AS "+duckType(f.Type)+") AS "+parse.Quote(f.Name))
-	}
-	if byName {
-		return concat("SELECT "+strings.Join(casts, ", ")+" FROM (", inner, ") q")
 	}
 	// VALUES has to stand in a query of its own.
 	return concat("SELECT "+strings.Join(casts, ", ")+" FROM (SELECT * FROM (", inner, ") v) q("+strings.Join(names, ", ")+")")
@@ -337,10 +380,7 @@ func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*
 			return nil, err
 		}
 		if strings.EqualFold(strings.TrimSpace(expr.text), "DEFAULT") {
-			expr = concat("NULL")
-			if d := fields[i].Default; d != nil {
-				expr = concat(parse.QuoteString(*d))
-			}
+			expr = concat(defaultText(fields[i]))
 		}
 		cols[2*i] = concat("CAST((", expr, ") AS "+duckType(fields[i].Type)+") AS "+parse.Quote(fields[i].Name))
 	}

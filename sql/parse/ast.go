@@ -115,6 +115,7 @@ type Insert struct {
 	Partition []PartitionValue
 	Columns   []Ident  // nil: all, in order
 	ByName    bool     // INSERT INTO t BY NAME SELECT …
+	Defaults  bool     // INSERT INTO t DEFAULT VALUES: there is no Query
 	Options   []Option // of a hint behind the table's name
 	Query     Query
 }
@@ -267,12 +268,21 @@ type Query struct {
 	Names []NameRef
 	// Backquotes are the `names`, which DuckDB writes in double quotes.
 	Backquotes []Ident
+	// Defaults are the words DEFAULT in the VALUES of an INSERT.
+	Defaults []Default
 	// Verb is the first word in upper case: SELECT, WITH, EXPLAIN, PRAGMA, …
 	Verb string
 	// Kept says that the engine keeps the text and runs it later: CREATE VIEW, CREATE MACRO, PREPARE.
 	Kept bool
 	// Body is where the query begins that an EXPLAIN explains; 0 without EXPLAIN.
 	Body int
+}
+
+// Default is the word DEFAULT in place of a value.
+type Default struct {
+	Column int    // which value of its row, from 0
+	Text   string // what DuckDB gets instead, set by who knows the columns
+	Span
 }
 
 // NameRef is a table's name in a column reference.

@@ -38,19 +38,60 @@ func (p *parser) insert() (Statement, error) {
 			return nil, err
 		}
 	}
-	if p.accept("BY", "NAME") {
-		s.ByName = true
+	if at := p.cur(); p.accept("BY", "NAME") {
+		if s.ByName = true; s.Columns != nil {
+			return nil, p.errorAt(at, "a list of columns and BY NAME exclude each other", "leave one of them out")
+		}
 	} else {
 		p.accept("BY", "POSITION")
+	}
+	if at := p.cur(); p.accept("DEFAULT", "VALUES") {
+		if s.Defaults = true; s.ByName || s.Columns != nil {
+			return nil, p.errorAt(at, "DEFAULT VALUES are of all columns", "leave the list of columns or BY NAME out")
+		}
+		s.Span = p.span(start)
+		return s, p.end()
 	}
 	if p.cur().kind == eof {
 		return nil, p.unexpected("SELECT or VALUES")
 	}
+	if s.Query.Defaults, err = p.insertValues(); err != nil {
+		return nil, err
+	}
+	defaults := s.Query.Defaults
 	if s.Query, err = p.query(); err != nil {
 		return nil, err
 	}
+	s.Query.Defaults = defaults
 	s.Span = p.span(start)
 	return s, nil
+}
+
+// insertValues looks ahead over the query of an INSERT: it finds DEFAULT in place of values, and clauses that other
+// databases have behind the query.
+func (p *parser) insertValues() ([]Default, error) {
+	var out []Default
+	values := p.is("VALUES")
+	depth, column := 0, 0
+	for i := p.pos; p.toks[i].kind != eof; i++ {
+		switch t := p.toks[i]; {
+		case t.is("("), t.is("["), t.is("{"):
+			if depth++; depth == 1 {
+				column = 0
+			}
+		case t.is(")"), t.is("]"), t.is("}"):
+			depth--
+		case depth == 1 && t.is(","):
+			column++
+		case values && depth == 1 && t.is("DEFAULT") && (p.toks[i-1].is("(") || p.toks[i-1].is(",")) && (p.toks[i+1].is(")") || p.toks[i+1].is(",")):
+			out = append(out, Default{Column: column, Span: Span{t.start, t.end}})
+		case depth == 0 && t.is("RETURNING"):
+			return nil, p.errorAt(t, "RETURNING is not supported", "")
+		case depth == 0 && t.is("ON") && (p.toks[i+1].is("CONFLICT") || p.toks[i+1].is("DUPLICATE")):
+			return nil, p.errorAt(t, "ON "+strings.ToUpper(p.toks[i+1].text)+" is not supported", "INSERT INTO a table with a primary key replaces rows of the same key")
+		}
+	}
+	return out, nil
 }
 
 // hintOptions takes /*+ OPTIONS('k' = 'v') */ if it comes next.
@@ -116,18 +157,18 @@ func (p *parser) delete() (Statement, error) {
 }
 
 // where reads WHERE and a condition up to the end of the statement.
-func (p *parser) where() (*Query, error) {
-	if !p.accept("WHERE") {
-		return nil, nil
-	}
-	q, err := p.expression("RETURNING")
-	if err != nil {
-		return nil, err
+func (p *parser) where() (where *Query, err error) {
+	if p.accept("WHERE") {
+		q, err := p.expression("RETURNING")
+		if err != nil {
+			return nil, err
+		}
+		where = &q
 	}
 	if p.is("RETURNING") {
 		return nil, p.errorAt(p.cur(), "RETURNING is not supported", "")
 	}
-	return &q, nil
+	return where, nil
 }
 
 // update reads UPDATE t [AS a] SET … [WHERE …].

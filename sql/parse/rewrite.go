@@ -51,6 +51,11 @@ func (q *Query) RewriteMapped(script string, replace func(i int) (string, bool),
 			edits = append(edits, edit{n.Span, ""})
 		}
 	}
+	for _, d := range q.Defaults {
+		if d.Text != "" {
+			edits = append(edits, edit{d.Span, d.Text})
+		}
+	}
 	for _, b := range q.Backquotes {
 		edits = append(edits, edit{b.Span, Quote(b.Name)})
 	}

@@ -1,0 +1,68 @@
+//go:build duckdb_arrow && cgo
+
+package sql_test
+
+import (
+	"testing"
+
+	"github.com/tarnlake/tarn"
+)
+
+// DEFAULT stands for the column's default or NULL, wherever a row of VALUES may have it.
+func TestInsertDefaults(t *testing.T) {
+	s := session(t, true)
+	must(t, s, `CREATE TABLE t (id INT, s STRING DEFAULT 'it''s', n BIGINT DEFAULT 7, d DATE DEFAULT '2024-01-01', x INT, dt STRING DEFAULT 'p') PARTITIONED BY (dt)`)
+	must(t, s, `INSERT INTO t VALUES (1, DEFAULT, default, DEFAULT, DEFAULT, DEFAULT)`)
+	must(t, s, `INSERT INTO t VALUES (2, upper('default, default'), 3.6, DEFAULT, (DATE '2024-01-02' - DATE '2024-01-01'), 'q'), (3, 'x', DEFAULT, '2020-02-02', NULL, DEFAULT)`)
+	must(t, s, `INSERT INTO t (N, ID) VALUES (DEFAULT, 4), (1, 5)`)
+	must(t, s, `INSERT INTO t DEFAULT VALUES`)
+	must(t, s, `INSERT INTO t PARTITION (dt = 'k') (x, s, id) VALUES (6, DEFAULT, 6)`)
+	must(t, s, `INSERT INTO t PARTITION (dt = 'l') DEFAULT VALUES`)
+	want(t, s, `SELECT * FROM t ORDER BY id, dt`, "1|it's|7|2024-01-01|(null)|p / 2|DEFAULT, DEFAULT|4|2024-01-01|1|q / 3|x|7|2020-02-02|(null)|p / "+
+		"4|it's|7|2024-01-01|(null)|p / 5|it's|1|2024-01-01|(null)|p / 6|it's|7|2024-01-01|6|k / (null)|it's|7|2024-01-01|(null)|l / (null)|it's|7|2024-01-01|(null)|p")
+	must(t, s, `INSERT OVERWRITE t PARTITION (dt = 'k') VALUES (DEFAULT, 'y', DEFAULT, DEFAULT, 1)`)
+	want(t, s, `SELECT * FROM t WHERE dt = 'k'`, "(null)|y|7|2024-01-01|1|k")
+	fails(t, s, `INSERT INTO t (id, s) VALUES (1, DEFAULT, DEFAULT)`, tarn.ErrInvalid, "the query has 3 columns, and there are 2")
+	fails(t, s, `INSERT INTO t (id) DEFAULT VALUES`, tarn.ErrInvalid, "DEFAULT VALUES are of all columns")
+	fails(t, s, `INSERT INTO t SELECT DEFAULT`, tarn.ErrInvalid, "DEFAULT")
+
+	must(t, s, `CREATE TABLE k (id INT NOT NULL, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1')`)
+	fails(t, s, `INSERT INTO k DEFAULT VALUES`, tarn.ErrInvalid, "column id is NOT NULL")
+	fails(t, s, `INSERT INTO k (v) VALUES (1)`, tarn.ErrInvalid, "column id is NOT NULL")
+}
+
+// BY NAME fills the columns that the query has, in any case and order.
+func TestInsertByName(t *testing.T) {
+	s := session(t, true)
+	must(t, s, `CREATE TABLE t (id INT, s STRING DEFAULT 'd', dt STRING) PARTITIONED BY (dt)`)
+	must(t, s, `INSERT INTO t BY NAME SELECT 'x' AS DT, 1 AS Id`)
+	must(t, s, `INSERT INTO t PARTITION (dt = 'y') BY NAME SELECT 's' AS s, 2 AS id`)
+	must(t, s, `INSERT INTO t BY NAME SELECT * REPLACE (id + 2 AS id) FROM t`)
+	want(t, s, `SELECT * FROM t ORDER BY id`, "1|d|x / 2|s|y / 3|d|x / 4|s|y")
+	fails(t, s, `INSERT INTO t BY NAME SELECT 1 AS nope, 2 AS id`, tarn.ErrInvalid, `line 1, column 23: there is no column "nope"`)
+	fails(t, s, `INSERT INTO t PARTITION (dt = 'y') BY NAME SELECT 1 AS id, 'x' AS dt`, tarn.ErrInvalid, `"dt" is given twice`)
+	fails(t, s, `INSERT INTO t (id) BY NAME SELECT 1 AS id`, tarn.ErrInvalid, `line 1, column 20: a list of columns and BY NAME exclude each other`)
+
+	must(t, s, `CREATE TABLE c (a INT, "A" INT, "A_1" INT)`)
+	must(t, s, `INSERT INTO c BY NAME SELECT 2 AS "A", 3 AS "A_1"`)
+	must(t, s, `INSERT INTO c BY NAME SELECT * FROM c`)
+	want(t, s, `SELECT * FROM c`, "(null)|2|3 / (null)|2|3")
+}
+
+// Clauses of other databases behind an INSERT, UPDATE or DELETE are refused by name.
+func TestClausesThatAreRefused(t *testing.T) {
+	s := session(t, true)
+	must(t, s, `CREATE TABLE k (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1')`)
+	for text, msg := range map[string]string{
+		`INSERT INTO k VALUES (1, 2) RETURNING id`:                         "column 29: RETURNING is not supported",
+		`INSERT INTO k SELECT 1, 2 RETURNING *`:                            "RETURNING is not supported",
+		`UPDATE k SET v = 1 RETURNING id`:                                  "RETURNING is not supported",
+		`DELETE FROM k RETURNING id`:                                       "RETURNING is not supported",
+		`INSERT INTO k VALUES (1, 2) ON CONFLICT DO NOTHING`:               "column 29: ON CONFLICT is not supported",
+		`INSERT INTO k (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET v=1`: "ON CONFLICT is not supported",
+		`INSERT INTO k VALUES (1, 2) ON DUPLICATE KEY UPDATE v = 2`:        "ON DUPLICATE is not supported",
+	} {
+		fails(t, s, text, tarn.ErrInvalid, msg)
+	}
+	want(t, s, `SELECT count(*) FROM k`, "0")
+}
