@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 	"log/slog"
 	"maps"
+	"reflect"
 	"strings"
 	"time"
 
@@ -241,6 +242,28 @@ func (c *Catalog) DropTable(ctx context.Context, name string) error {
 	}
 	c.env.cache.Drop(path)
 	return nil
+}
+
+// DropUnused removes a table that CreateTable made and that is not needed after all, as what was to fill it failed. One that
+// others have written to, altered, or made anew under its name meanwhile stays, and the error tells.
+func (c *Catalog) DropUnused(ctx context.Context, t *Table) error {
+	now, err := c.Table(ctx, t.Name())
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	snap, err := now.latest(ctx)
+	switch {
+	case err != nil:
+		return err
+	case snap != nil:
+		return fmt.Errorf("table %s stays: it has been written to, snapshot %d is there", t.id, snap.ID)
+	case !reflect.DeepEqual(now.schema, t.schema):
+		return fmt.Errorf("table %s stays: somebody else has changed it or made it anew", t.id)
+	}
+	return c.DropTable(ctx, t.Name())
 }
 
 // RenameTable gives a table another name, maybe in another database. On object stores its files are

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/sql/parse"
@@ -16,7 +15,7 @@ func (s *Session) createTable(ctx context.Context, script string, x *parse.Creat
 	if err != nil {
 		return nil, err
 	}
-	def := tarn.TableDef{Fields: x.Fields, PrimaryKeys: x.PrimaryKey, PartitionKeys: x.PartitionedBy, Options: optionMap(x.Options), Comment: x.Comment}
+	def := tarn.TableDef{Fields: x.Fields, Options: optionMap(x.Options), Comment: x.Comment}
 	if x.Like != nil {
 		like, err := s.table(ctx, *x.Like)
 		if err != nil {
@@ -31,11 +30,17 @@ func (s *Session) createTable(ctx context.Context, script string, x *parse.Creat
 			opts[k] = v
 		}
 		def.Options = opts
+		if def.Comment == "" {
+			def.Comment = like.Comment()
+		}
 	}
-	if x.As != nil && len(def.Fields) == 0 {
-		if def.Fields, err = s.fieldsOf(ctx, script, x.As); err != nil {
+	if x.As != nil {
+		if def.Fields, err = s.fieldsOf(ctx, script, x.As, x.Fields); err != nil {
 			return nil, err
 		}
+	}
+	if x.Like == nil {
+		def.PrimaryKeys, def.PartitionKeys = keyColumns(def.Fields, x.PrimaryKey), keyColumns(def.Fields, x.PartitionedBy)
 	}
 	t, err := s.cat.CreateTable(ctx, name, def)
 	if x.IfNotExists && errors.Is(err, tarn.ErrExist) {
@@ -60,15 +65,23 @@ func (s *Session) createTable(ctx context.Context, script string, x *parse.Creat
 	}
 	s.dropScans()
 	// All or nothing: a table without its rows is not what was asked for.
-	return nil, errors.Join(err, s.cat.DropTable(context.WithoutCancel(ctx), name))
+	return nil, errors.Join(err, s.cat.DropUnused(context.WithoutCancel(ctx), t))
 }
 
-// fieldsOf gives the columns that a query has.
-func (s *Session) fieldsOf(ctx context.Context, script string, q *parse.Query) ([]types.Field, error) {
+// fieldsOf gives the columns of a table that a query fills: those that are declared, or the query's.
+func (s *Session) fieldsOf(ctx context.Context, script string, q *parse.Query, declared []types.Field) ([]types.Field, error) {
 	text, err := s.rewrite(ctx, script, q)
 	if err != nil {
 		s.dropScans()
 		return nil, err
+	}
+	if len(declared) > 0 {
+		defer s.dropScans()
+		names, err := s.columnsOf(ctx, text)
+		if err == nil {
+			err = checkWidth(text, q, names, declared, "")
+		}
+		return declared, err
 	}
 	r, err := s.run(ctx, concat("SELECT * FROM (", text, ") q LIMIT 0"))
 	if err != nil {
@@ -90,6 +103,11 @@ func (s *Session) alterTable(ctx context.Context, x *parse.AlterTable) (*Result,
 	if err != nil {
 		return nil, err
 	}
+	fields, err := t.Fields()
+	if err != nil {
+		return nil, err
+	}
+	cols := columns{types.Type{Kind: types.Row, Fields: fields}}
 	var changes []tarn.SchemaChange
 	for i := range x.Actions {
 		a := &x.Actions[i]
@@ -107,14 +125,10 @@ func (s *Session) alterTable(ctx context.Context, x *parse.AlterTable) (*Result,
 			if len(x.Actions) > 1 {
 				return nil, fmt.Errorf("%w: DROP PARTITION stands alone", tarn.ErrInvalid)
 			}
-			fields, err := t.Fields()
-			if err != nil {
-				return nil, err
-			}
 			res, err := s.empty(ctx, t, fields, a.Partition)
 			return done(err, "partition dropped, snapshot %d", res.SnapshotID)
 		}
-		c, err := s.change(t, a)
+		c, err := change(&cols, a)
 		if err != nil {
 			return nil, err
 		}
@@ -128,19 +142,17 @@ func (s *Session) alterTable(ctx context.Context, x *parse.AlterTable) (*Result,
 
 func place(p parse.Place) tarn.ColumnPlace { return tarn.ColumnPlace{First: p.First, After: p.After} }
 
-func (s *Session) change(t *tarn.Table, a *parse.Action) ([]tarn.SchemaChange, error) {
-	has := func() bool {
-		fields, err := t.Fields()
-		return err == nil && len(a.Path) == 1 && slices.ContainsFunc(fields, func(f types.Field) bool { return f.Name == a.Path[0] })
-	}
+// change gives the changes of the schema that an action is.
+func change(cols *columns, a *parse.Action) ([]tarn.SchemaChange, error) {
+	there := cols.name(a)
 	switch a.Kind {
 	case parse.AddColumn:
-		if a.IfNotExists && has() {
+		if a.IfNotExists && there {
 			return nil, nil
 		}
 		return []tarn.SchemaChange{tarn.AddColumn{Path: a.Path, Type: a.Field.Type, Comment: a.Field.Description, Default: a.Field.Default, Place: place(a.Place)}}, nil
 	case parse.DropColumn:
-		if a.IfExists && len(a.Path) == 1 && !has() {
+		if a.IfExists && !there {
 			return nil, nil
 		}
 		return []tarn.SchemaChange{tarn.DropColumn{Path: a.Path}}, nil

@@ -103,14 +103,25 @@ func (s *Session) insertQuery(ctx context.Context, script string, x *parse.Inser
 		}
 	}
 	cols, err := insertColumns(script, x, fields)
-	if err != nil || len(names) == len(cols) {
-		return cols, inner, err
+	if err != nil {
+		return nil, none, err
 	}
-	e := &parse.Error{Msg: fmt.Sprintf("the query has %d columns, and there are %d to fill: %s", len(names), len(cols), strings.Join(columnList(cols), ", ")), Text: inner.script, Pos: x.Query.Start}
+	hint := ""
 	if x.Columns == nil {
-		e.Hint = "name the columns that you have: INSERT INTO t (a, b) …"
+		hint = "name the columns that you have: INSERT INTO t (a, b) …"
 	}
-	return nil, none, e
+	return cols, inner, checkWidth(inner, &x.Query, names, cols, hint)
+}
+
+// checkWidth compares the number of columns of a query with that of the columns it is written to.
+func checkWidth(inner engineText, q *parse.Query, names []string, cols []types.Field, hint string) error {
+	if len(names) == len(cols) {
+		return nil
+	}
+	return &parse.Error{
+		Msg:  fmt.Sprintf("the query has %d columns, and there are %d to fill: %s", len(names), len(cols), strings.Join(columnList(cols), ", ")),
+		Hint: hint, Text: inner.script, Pos: q.Start,
+	}
 }
 
 // realName gives the table's name for a column that has another one in the engine.

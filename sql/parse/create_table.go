@@ -28,6 +28,12 @@ func (p *parser) createTable(start token) (Statement, error) {
 		s.As = &q
 	}
 	s.Span = p.span(start)
+	if s.Like != nil && (s.Fields != nil || s.PrimaryKey != nil || s.PartitionedBy != nil || s.As != nil) {
+		return nil, &Error{
+			Msg: "LIKE takes columns, keys and partitions from another table, and goes with COMMENT and WITH only", Text: p.text, Pos: s.Like.Start,
+			Hint: "ALTER the table afterwards, or write its columns; SHOW CREATE TABLE tells those of the other one",
+		}
+	}
 	if s.As == nil && s.Like == nil && len(s.Fields) == 0 {
 		return nil, p.unexpected("the columns in parentheses, LIKE, or AS and a query")
 	}
@@ -61,8 +67,10 @@ func (p *parser) tableClauses(s *CreateTable) error {
 			var n TableName
 			n, err = p.tableName()
 			s.Like = &n
-		case p.accept("USING"):
-			_, err = p.ident("a format")
+		case p.accept("USING"): // as Spark writes it
+			if p.acceptOneOf("PAIMON", "TARN") == "" {
+				return p.errorAt(p.cur(), "tables of "+p.cur().describe()+" are not supported", "leave USING out; the option 'file.format' is the format of data files")
+			}
 		default:
 			return nil
 		}
