@@ -11,37 +11,48 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// explainCast finds out which column and value an INSERT failed on: the engine tells the types only.
-// It gives the error itself if that was no conversion, or if the query gives other rows each time.
-func (s *Session) explainCast(ctx context.Context, script string, x *parse.Insert, cols []types.Field, table string, failed error) error {
+// explainCast finds out which column and value a statement failed on: the engine tells the types only. values gives a
+// query of the values that a column gets. The error stays as it is if that was no conversion, or if the query
+// gives other rows each time.
+func (s *Session) explainCast(ctx context.Context, what, table string, cols []types.Field, failed error, values func(i int) (engineText, error)) error {
 	var e *EngineError
 	if !errors.As(failed, &e) || e.Kind != "Conversion" && e.Kind != "Out of Range" {
 		return failed
 	}
-	names := strings.Join(columnList(cols), ", ")
-	for _, f := range cols {
-		inner, err := s.rewrite(ctx, script, &x.Query)
+	for i, f := range cols {
+		text, err := values(i)
 		if err != nil {
+			s.dropScans()
 			break
 		}
-		name := parse.Quote(f.Name)
-		from := " FROM (" + inner.text + ") q(" + names + ")"
-		bad, hint := "TRY_CAST("+name+" AS "+duckType(f.Type)+") IS NULL", "cast or filter it in the query: TRY_CAST(… AS …) gives NULL for what does not fit"
+		bad, hint := "TRY_CAST(x AS "+duckType(f.Type)+") IS NULL", "cast or filter it in the query: TRY_CAST(… AS …) gives NULL for what does not fit"
 		if f.Type.Kind == types.Timestamp && types.IsNanos(f.Type) { // TRY_CAST fails, too
-			bad = "coalesce(TRY_CAST(" + name + " AS TIMESTAMP) NOT BETWEEN '1677-09-21 00:12:43.145225' AND '2262-04-11 23:47:16.854775', true)"
+			bad = "coalesce(TRY_CAST(x AS TIMESTAMP) NOT BETWEEN '1677-09-21 00:12:43.145225' AND '2262-04-11 23:47:16.854775', true)"
 			hint = "nanoseconds reach from 1677-09-21 to 2262-04-11 in the engine; tarn write takes all years"
 		}
-		value, err := s.text(ctx, "SELECT CAST("+name+" AS VARCHAR)"+from+" WHERE "+name+" IS NOT NULL AND "+bad+" LIMIT 1")
+		value, err := s.text(ctx, "SELECT CAST(x AS VARCHAR) FROM ("+text.text+") q(x) WHERE x IS NOT NULL AND "+bad+" LIMIT 1")
 		s.dropScans()
 		if err == nil && value != "" {
 			return &Error{
-				Msg:  fmt.Sprintf("insert into %s: column %s: value %s does not fit %s", table, f.Name, shortValue(value), f.Type.AsNullable()),
+				Msg:  fmt.Sprintf("%s %s: column %s: value %s does not fit %s", what, table, f.Name, shortValue(value), f.Type.AsNullable()),
 				Hint: hint,
 				Err:  fmt.Errorf("%w: %w", tarn.ErrInvalid, failed),
 			}
 		}
 	}
 	return failed
+}
+
+// explainInsert is explainCast for an INSERT.
+func (s *Session) explainInsert(ctx context.Context, script string, x *parse.Insert, table string, cols []types.Field, failed error) error {
+	names := make([]string, len(cols))
+	for i := range cols {
+		names[i] = fmt.Sprint("c", i)
+	}
+	return s.explainCast(ctx, "insert into", table, cols, failed, func(i int) (engineText, error) {
+		inner, err := s.rewrite(ctx, script, &x.Query)
+		return concat("SELECT "+names[i]+" FROM (SELECT * FROM (", inner, ") v) q("+strings.Join(names, ", ")+")"), err
+	})
 }
 
 // shortValue is a value as an error shows it.

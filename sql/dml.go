@@ -54,7 +54,7 @@ func (s *Session) insert(ctx context.Context, script string, x *parse.Insert) (*
 	}
 	n, id, err := s.write(ctx, writing{table: t, text: text, fields: append(slices.Clone(cols), fixedFields(fields, fixed)...), fixed: fixed, overwrite: overwrite})
 	if err != nil {
-		return nil, s.explainCast(ctx, script, x, cols, t.Name(), err)
+		return nil, s.explainInsert(ctx, script, x, t.Name(), cols, err)
 	}
 	return wrote(id, "%d rows written to %s", n, t.Name()), nil
 }
@@ -402,7 +402,18 @@ func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*
 	}
 	n, id, err := s.write(ctx, writing{table: t, text: concat("SELECT ", concat(cols...), from), fields: fields, kind: types.UpdateAfter, asStored: func(i int) bool { return !set[i] }})
 	if err != nil {
-		return nil, err
+		var changed []types.Field
+		for _, a := range x.Set {
+			changed = append(changed, fields[columnIndex(fields, a.Column.Name)])
+		}
+		return nil, s.explainCast(ctx, "update", t.Name(), changed, err, func(i int) (engineText, error) {
+			expr, err := s.condition(ctx, script, &x.Set[i].Expr, x.Table)
+			if err != nil {
+				return expr, err
+			}
+			from, err := s.from(ctx, script, x.Table, x.Alias, x.Where, t, fields)
+			return concat("SELECT (", expr, ")", from), err
+		})
 	}
 	return wrote(id, "%d rows of %s updated", n, t.Name()), nil
 }

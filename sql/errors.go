@@ -91,3 +91,11 @@ func (e *StatementError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the error of the statement.
 func (e *StatementError) Unwrap() error { return e.Err }
+
+// PartialError comes behind rows of a result that is not complete: it tells what is missing.
+type PartialError struct{ Err error }
+
+func (e *PartialError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what is missing.
+func (e *PartialError) Unwrap() error { return e.Err }

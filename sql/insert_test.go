@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/sql"
 )
 
 // DEFAULT stands for the column's default or NULL, wherever a row of VALUES may have it.
@@ -65,4 +66,19 @@ func TestClausesThatAreRefused(t *testing.T) {
 		fails(t, s, text, tarn.ErrInvalid, msg)
 	}
 	want(t, s, `SELECT count(*) FROM k`, "0")
+}
+
+// An UPDATE, too, tells which column and value do not fit.
+func TestUpdateTellsWhatDoesNotFit(t *testing.T) {
+	both(t, func(t *testing.T, s *sql.Session) {
+		must(t, s, `CREATE TABLE k (id INT, v INT, d DECIMAL(4, 1) DEFAULT 2.5, t9 TIMESTAMP(9), PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1')`)
+		must(t, s, `INSERT INTO k VALUES (1, 10, 1, NULL), (2, 20, 2, NULL)`)
+		fails(t, s, `UPDATE k SET v = 'abc' WHERE id = 2`, tarn.ErrInvalid, "update db.k: column v: value 'abc' does not fit INT")
+		fails(t, s, `UPDATE k AS x SET d = x.d, V = x.v * 1000000000::BIGINT WHERE x.id = (SELECT max(id) FROM k)`, tarn.ErrInvalid, "column v: value '20000000000' does not fit INT")
+		fails(t, s, `UPDATE k SET v = 1, d = v * 100`, tarn.ErrInvalid, "column d: value ")
+		fails(t, s, `UPDATE k SET t9 = '9999-12-31 00:00:00'`, tarn.ErrInvalid, "column t9: value '9999-12-31 00:00:00' does not fit TIMESTAMP(9)")
+		want(t, s, `SELECT * FROM k ORDER BY id`, "1|10|1|(null) / 2|20|2|(null)")
+		must(t, s, `UPDATE k SET d = DEFAULT, v = DEFAULT, t9 = '2024-01-01' WHERE id = 1`)
+		want(t, s, `SELECT id, v, d, CAST(t9 AS VARCHAR) FROM k ORDER BY id`, "1|(null)|2.5|2024-01-01 00:00:00 / 2|20|2|(null)")
+	})
 }

@@ -74,6 +74,7 @@ type Result struct {
 	Message string        // what was done, for people
 	rows    rows
 	mem     []arrow.RecordBatch
+	missing error // comes behind mem: what it could not be told of
 	schema  *arrow.Schema
 	done    func()
 }
@@ -81,6 +82,9 @@ type Result struct {
 // Next gives the next rows, io.EOF at the end.
 func (r *Result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	if r.rows == nil {
+		if len(r.mem) == 0 && r.missing != nil {
+			return nil, &PartialError{r.missing}
+		}
 		if len(r.mem) == 0 {
 			return nil, io.EOF
 		}
@@ -149,6 +153,9 @@ func (s *Session) execTarn(ctx context.Context, script string, st parse.Statemen
 		return s.query(ctx, script, x)
 	case *parse.CreateDatabase:
 		opts := optionMap(x.Options)
+		if x.Comment != "" {
+			opts["comment"] = x.Comment
+		}
 		err := s.cat.CreateDatabase(ctx, x.Name, opts)
 		if x.IfNotExists && errors.Is(err, tarn.ErrExist) {
 			return message("database %s is there already", x.Name), nil
@@ -191,6 +198,9 @@ func (s *Session) execTarn(ctx context.Context, script string, st parse.Statemen
 	case *parse.Show:
 		return s.show(ctx, x)
 	case *parse.Describe:
+		if x.Database != "" {
+			return s.describeDatabase(ctx, x.Database)
+		}
 		return s.describe(ctx, x)
 	case *parse.Call:
 		return s.call(ctx, x)
@@ -246,10 +256,7 @@ func (s *Session) table(ctx context.Context, n parse.TableName) (*tarn.Table, er
 // nearest adds the name of a table that is spelled almost alike.
 func (s *Session) nearest(ctx context.Context, name string, err error) error {
 	db, tab, _ := strings.Cut(name, ".")
-	tables, lerr := s.cat.Tables(ctx, db)
-	if lerr != nil {
-		return err
-	}
+	tables, _ := s.cat.Tables(ctx, db) // those that can be told of
 	if n := parse.Nearest(tab, tables); n != "" {
 		return &Error{Msg: err.Error(), Hint: "did you mean " + db + "." + n + "?", Err: err}
 	}

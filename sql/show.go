@@ -77,12 +77,14 @@ func (s *Session) show(ctx context.Context, x *parse.Show) (*Result, error) {
 		if db == "" {
 			return nil, &Error{Msg: "SHOW TABLES: no database is named", Hint: "write SHOW TABLES IN database, or USE one first", Err: tarn.ErrInvalid}
 		}
-		names, err := s.cat.Tables(ctx, db)
-		if err != nil {
-			return nil, err
+		names, missing := s.cat.Tables(ctx, db)
+		if missing != nil && len(names) == 0 {
+			return nil, missing
 		}
 		rows, err := like(names, x.Like)
-		return texts([]string{"table"}, rows), err
+		r := texts([]string{"table"}, rows)
+		r.missing = missing
+		return r, err
 	case parse.ShowProcedures:
 		var rows [][]string
 		for _, n := range slices.Sorted(maps.Keys(procedures)) {
@@ -129,6 +131,19 @@ func (s *Session) showPartitions(ctx context.Context, t *tarn.Table) (*Result, e
 		r.mem = append(r.mem, b.RecordBatch)
 	}
 	return r, nil
+}
+
+func (s *Session) describeDatabase(ctx context.Context, name string) (*Result, error) {
+	o, err := s.cat.DatabaseOptions(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	rows := [][]string{{"name", name}, {"comment", o["comment"]}}
+	delete(o, "comment")
+	for _, k := range slices.Sorted(maps.Keys(o)) {
+		rows = append(rows, []string{"option " + k, o[k]})
+	}
+	return texts([]string{"key", "value"}, rows), nil
 }
 
 func (s *Session) describe(ctx context.Context, x *parse.Describe) (*Result, error) {

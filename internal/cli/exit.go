@@ -11,6 +11,7 @@ import (
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/fileio/open"
 	"github.com/tarnlake/tarn/internal/paths"
+	"github.com/tarnlake/tarn/sql"
 )
 
 // Exit codes; `tarn help exit-codes` tells them.
@@ -60,6 +61,7 @@ func missingFile(err error) error {
 // exitCode chooses the code of an error.
 func exitCode(ctx context.Context, err error) int {
 	var c *codeError
+	var some *sql.PartialError
 	switch {
 	case err == nil:
 		return exitOK
@@ -69,6 +71,8 @@ func exitCode(ctx context.Context, err error) int {
 		return c.code
 	case errors.Is(err, tarn.ErrUnknownOutcome): // whatever the cause: trying again may do it twice
 		return exitFailed
+	case errors.As(err, &some):
+		return exitSomeFailed
 	case errors.Is(err, tarn.ErrConflict), errors.Is(err, tarn.ErrExist), errors.Is(err, iofs.ErrExist), errors.Is(err, tarn.ErrNotEmpty), errors.Is(err, tarn.ErrFenced):
 		return exitConflict
 	case fileio.Unreachable(err):

@@ -76,8 +76,8 @@ func (o Options) withDefaults() (Options, error) {
 		o.Limit = 50
 	}
 	if o.RetainMin < 1 || o.RetainMax < o.RetainMin || o.Limit < 0 {
-		return o, fmt.Errorf("expire: snapshot.num-retained.min %d must be at least 1 and at most snapshot.num-retained.max %d, snapshot.expire.limit %d not negative",
-			o.RetainMin, o.RetainMax, o.Limit)
+		return o, fmt.Errorf("%w: expire: snapshot.num-retained.min %d must be at least 1 and at most snapshot.num-retained.max %d, snapshot.expire.limit %d not negative",
+			paths.ErrInvalid, o.RetainMin, o.RetainMax, o.Limit)
 	}
 	return o, nil
 }

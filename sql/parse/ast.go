@@ -224,10 +224,11 @@ type Show struct {
 	Like     string
 }
 
-// Describe is DESCRIBE | DESC [EXTENDED] table.
+// Describe is DESCRIBE | DESC [EXTENDED] table, or DATABASE | SCHEMA name.
 type Describe struct {
 	Span
 	Table    TableName
+	Database string
 	Extended bool
 }
 

@@ -33,6 +33,8 @@ func (p *parser) statement() (Statement, error) {
 		return p.call()
 	case "SET", "RESET":
 		return p.set()
+	case "BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END":
+		return nil, p.errorAt(t, strings.ToUpper(t.text)+": transactions over several statements are not supported", "each statement that writes is one commit; a snapshot is read by FOR VERSION AS OF")
 	case "MERGE":
 		return nil, p.errorAt(t, "MERGE INTO is not supported", "INSERT INTO a table with a primary key updates rows that exist; DELETE removes them")
 	}
@@ -196,7 +198,19 @@ func (p *parser) show() (Statement, error) {
 func (p *parser) describeStatement() (Statement, error) {
 	start := p.advance()
 	s := &Describe{}
+	database := (p.is("DATABASE") || p.is("SCHEMA")) && p.at(1).kind != eof && !p.at(1).is(".")
+	if database {
+		p.advance()
+	}
 	s.Extended = p.acceptOneOf("EXTENDED", "FORMATTED") != ""
+	if database {
+		id, err := p.ident("a database")
+		s.Database, s.Span = id.Name, p.span(start)
+		if err != nil {
+			return nil, err
+		}
+		return s, p.end()
+	}
 	p.accept("TABLE")
 	if next := p.cur(); !next.isName() || next.kind == word && isQueryStart(next.text) {
 		p.pos = 0

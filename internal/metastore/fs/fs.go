@@ -68,6 +68,9 @@ func (m *Metastore) CreateDatabase(ctx context.Context, db string, options map[s
 	if err != nil {
 		return err
 	}
+	if _, ok := options["location"]; ok {
+		return fmt.Errorf("create database %s: %w: the option location: a database lies in the folder %s of its warehouse", db, paths.ErrInvalid, paths.DatabaseDir(db))
+	}
 	ok, err := m.exists(ctx, dir)
 	if err != nil {
 		return fmt.Errorf("create database %s: %w", db, err)
