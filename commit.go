@@ -11,6 +11,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/plan"
@@ -188,11 +189,17 @@ func (t *Table) dropCompaction(ctx context.Context, deltas []manifest.Delta) err
 func (t *Table) Abort(ctx context.Context, prepared ...*Prepared) error {
 	var errs []error
 	for _, p := range prepared {
-		for _, d := range p.parts() {
-			loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
-			for f := range d.NewFiles() {
-				errs = append(errs, t.files.Delete(ctx, loc, f))
-			}
+		errs = append(errs, t.abort(ctx, p.parts()))
+	}
+	return errors.Join(errs...)
+}
+
+func (t *Table) abort(ctx context.Context, deltas []manifest.Delta) error {
+	var errs []error
+	for _, d := range deltas {
+		loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
+		for f := range d.NewFiles() {
+			errs = append(errs, t.files.Delete(ctx, loc, f))
 		}
 	}
 	return errors.Join(errs...)
@@ -264,7 +271,9 @@ func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yie
 	}
 	res, err := t.commit(ctx, CommitID{User: w.User(), Number: w.number}, true, ow, []*Prepared{p})
 	if err != nil && surelyNot(res, err) {
-		err = errors.Join(err, t.Abort(context.WithoutCancel(ctx), p))
+		ctx, cancel := fileio.Outlast(ctx)
+		defer cancel()
+		err = errors.Join(err, t.Abort(ctx, p))
 	}
 	return res, err
 }

@@ -100,7 +100,7 @@ func (t *Table) expireQuietly(ctx context.Context) {
 		e, err = t.ExpireSnapshots(ctx, ExpireOptions{})
 		return err
 	})
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		t.env.log.Warn("snapshots did not expire", "table", t.id.String(), "err", err)
 	}
 	if f := t.env.events.Expired; f != nil && (e.Snapshots > 0 || err != nil) {

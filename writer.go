@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/appendtbl"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/options"
@@ -97,6 +98,7 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 			_, p, err := t.files.Path(context.Background(), loc, f)
 			return p, err
 		},
+		Abort: t.abort,
 	}
 	if t.buckets() > 0 {
 		c.Route.BucketKeys = t.schema.BucketKeys()
@@ -323,7 +325,7 @@ func (w *Writer) commit(ctx context.Context, p *Prepared) (CommitResult, error) 
 	res, err := w.t.commit(ctx, id, !w.unsure, nil, []*Prepared{p})
 	if errors.Is(err, ErrConflict) {
 		err = errors.Join(err, w.t.Abort(ctx, w.pending...))
-		w.pending, w.failed = nil, err
+		w.pending, w.failed, w.unsure = nil, err, false // surely not: another has its place
 	}
 	if err != nil {
 		w.unsure = w.unsure || !surelyNot(res, err)
@@ -340,14 +342,17 @@ func (w *Writer) commit(ctx context.Context, p *Prepared) (CommitResult, error) 
 }
 
 // Close ends the Writer. What was not prepared is dropped with its files, and so is what Commit could not commit,
-// unless nobody knows whether it was.
+// unless nobody knows whether it was. Close lets an expiry of snapshots end that runs beside the writer, for a minute
+// at most, and waits no longer than some seconds for storage that does not answer: files that it leaves are orphans.
 func (w *Writer) Close() error {
 	err := w.w.Close()
 	w.upkeep.Close()
 	if w.unsure {
 		w.pending = w.pending[1:]
 	}
-	err = errors.Join(err, w.t.Abort(context.Background(), w.pending...))
+	ctx, cancel := context.WithTimeout(context.Background(), fileio.Patience)
+	defer cancel()
+	err = errors.Join(err, w.t.Abort(ctx, w.pending...))
 	w.pending, w.unsure = nil, false
 	if err != nil {
 		return w.t.wrap(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/decode"
 	"github.com/tarnlake/tarn/cdc/source"
+	"github.com/tarnlake/tarn/internal/fileio"
 )
 
 // RunOptions of Run. The zero value has the defaults.
@@ -451,7 +452,9 @@ func (r *runner) close() error {
 		errs = append(errs, r.dead.Close())
 	}
 	if r.job != nil {
-		errs = append(errs, r.job.Release(context.Background()))
+		ctx, cancel := context.WithTimeout(context.Background(), fileio.Patience)
+		defer cancel()
+		errs = append(errs, r.job.Release(ctx))
 	}
 	return errors.Join(errs...)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/decode"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -75,7 +76,9 @@ func (t *target) close() error {
 	}
 	err := t.writer.Close()
 	if len(t.earlier) > 0 {
-		err = errors.Join(err, t.t.Abort(context.Background(), t.earlier...))
+		ctx, cancel := context.WithTimeout(context.Background(), fileio.Patience)
+		defer cancel()
+		err = errors.Join(err, t.t.Abort(ctx, t.earlier...))
 		t.earlier = nil
 	}
 	t.writer = nil

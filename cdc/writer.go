@@ -397,11 +397,11 @@ func (w *Writer) Buffered() (n int64) {
 
 // Close ends the Writer. What was not prepared is dropped.
 func (w *Writer) Close() error {
-	var errs []error
-	for _, t := range w.targets {
-		errs = append(errs, t.close())
+	tables := make([]TablePrepared, len(w.order))
+	for i, name := range w.order {
+		tables[i] = TablePrepared{Table: name, t: w.targets[name]}
 	}
-	return errors.Join(errs...)
+	return errors.Join(eachTable("close", tables, func(i int) error { return tables[i].t.close() })...)
 }
 
 // splitName takes db.name apart.

@@ -28,7 +28,7 @@ type FileWriter interface {
 	Write(rec arrow.RecordBatch) error
 	Buffered() int64
 	Close() ([]*manifest.DataFile, error)
-	Abort() error
+	Abort(ctx context.Context) error
 }
 
 // Files makes a Store of a datafile.Store.

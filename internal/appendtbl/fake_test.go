@@ -141,6 +141,6 @@ func (w *fakeWriter) Close() ([]*manifest.DataFile, error) {
 	return w.done, nil
 }
 
-func (w *fakeWriter) Abort() error {
+func (w *fakeWriter) Abort(context.Context) error {
 	return w.s.Delete(context.Background(), datafile.Location{}, w.done...)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/rescue"
 )
@@ -50,7 +51,9 @@ func (k *Task) Run(ctx context.Context) {
 		})
 		if err != nil {
 			err = fmt.Errorf("appendtbl: compact bucket %d: %w", k.loc.Bucket, err)
-			k.err = errors.Join(err, k.discard())
+			ctx, cancel := fileio.Outlast(ctx)
+			k.err = errors.Join(err, k.discard(ctx))
+			cancel()
 		}
 		if f := k.t.c.Compaction; f != nil {
 			f(Compaction{Location: k.loc, Before: g, After: after, Err: err})
@@ -65,19 +68,31 @@ func (k *Task) Run(ctx context.Context) {
 // Wait gives the result, as the compaction part of a delta. A task that nobody has begun is done here
 // and now. The new files belong to the caller from then on.
 func (k *Task) Wait(ctx context.Context) (manifest.Delta, error) {
-	k.Run(ctx)
-	select {
-	case <-k.done:
-	case <-ctx.Done():
-		return manifest.Delta{}, fmt.Errorf("appendtbl: wait for compaction of bucket %d: %w", k.loc.Bucket, ctx.Err())
+	if err := k.wait(ctx); err != nil {
+		return manifest.Delta{}, err
 	}
 	if k.err != nil {
 		return manifest.Delta{}, k.err
 	}
+	return k.delta(), nil
+}
+
+// wait waits for the end. A task that nobody has begun is done here and now.
+func (k *Task) wait(ctx context.Context) error {
+	k.Run(ctx)
+	select {
+	case <-k.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("appendtbl: wait for compaction of bucket %d: %w", k.loc.Bucket, ctx.Err())
+	}
+}
+
+func (k *Task) delta() manifest.Delta {
 	return manifest.Delta{
 		Partition: k.loc.Partition, Bucket: k.loc.Bucket,
 		CompactBefore: slices.Concat(k.groups...), CompactAfter: k.after,
-	}, nil
+	}
 }
 
 func (k *Task) finished() bool {
@@ -90,23 +105,23 @@ func (k *Task) finished() bool {
 }
 
 // abandon ends a task whose result nobody wants; nothing is left of it.
-func (k *Task) abandon() error {
+func (k *Task) abandon(ctx context.Context) error {
 	k.cancel.Store(true)
 	if k.taken.CompareAndSwap(false, true) {
 		close(k.done)
 		return nil
 	}
 	<-k.done
-	return k.discard()
+	return k.discard(ctx)
 }
 
-func (k *Task) discard() error {
+func (k *Task) discard(ctx context.Context) error {
 	made := k.after
 	k.after = nil
 	if len(made) == 0 {
 		return nil
 	}
-	return k.t.c.Store.Delete(context.Background(), k.loc, made...)
+	return k.t.c.Store.Delete(ctx, k.loc, made...)
 }
 
 var errCanceled = errors.New("compaction was canceled")
@@ -122,7 +137,9 @@ func (k *Task) join(ctx context.Context, group []*manifest.DataFile) (after []*m
 	w := c.Store.NewWriter(ctx, k.loc, datafile.WriterOptions{Source: manifest.SourceCompact, FirstSequence: first})
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.Abort())
+			ctx, cancel := fileio.Outlast(ctx)
+			defer cancel()
+			err = errors.Join(err, w.Abort(ctx))
 		}
 	}()
 	p := pending{w: w}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
 )
 
@@ -64,7 +65,8 @@ func (w *Writer) Memory() int64 {
 }
 
 // Write adds the rows sel of a batch (nil: all; ascending otherwise), in their order. The batch may
-// be kept; it is immutable. Rows of kind -D and -U are refused, unless they are ignored.
+// be kept; it is immutable. Rows of kind -D and -U are refused, unless they are ignored. The ctx of the call
+// that begins a file is that of the file, until Prepare.
 func (w *Writer) Write(ctx context.Context, b batch.Batch, sel []int32) error {
 	if w.err != nil {
 		return w.err
@@ -84,8 +86,7 @@ func (w *Writer) Write(ctx context.Context, b batch.Batch, sel []int32) error {
 		return nil
 	}
 	if w.buf.w == nil {
-		// Files outlive the call that began them.
-		w.buf.w = w.t.c.Store.NewWriter(context.WithoutCancel(ctx), w.o.Location,
+		w.buf.w = w.t.c.Store.NewWriter(ctx, w.o.Location,
 			datafile.WriterOptions{Source: manifest.SourceAppend, FirstSequence: w.next})
 	}
 	if int64(len(sel)) == b.NumRows() {
@@ -172,20 +173,19 @@ func (w *Writer) sync(ctx context.Context, wait bool) error {
 	if w.task == nil || !wait && !w.task.finished() {
 		return nil
 	}
-	d, err := w.task.Wait(ctx)
-	if err != nil {
-		if w.task.finished() {
-			w.task = nil
-			if errors.Is(err, fs.ErrNotExist) {
-				w.stale = err // nothing is lost: the rows are in the files of whoever compacted before
-				return nil
-			}
-			return w.fail(err)
-		}
+	if err := w.task.wait(ctx); err != nil {
 		return err // the writer is as before: the caller may wait again
 	}
+	k := w.task
 	w.task = nil
-	return w.fail(w.take(ctx, d))
+	if errors.Is(k.err, fs.ErrNotExist) {
+		w.stale = k.err // nothing is lost: the rows are in the files of whoever compacted before
+		return nil
+	}
+	if k.err != nil {
+		return w.fail(k.err)
+	}
+	return w.fail(w.take(ctx, k.delta()))
 }
 
 // take puts a compaction among what has to be committed. Files that an earlier compaction made and
@@ -213,7 +213,9 @@ func (w *Writer) take(ctx context.Context, d manifest.Delta) error {
 	if len(dead) == 0 {
 		return nil
 	}
-	return w.t.c.Store.Delete(context.WithoutCancel(ctx), w.o.Location, dead...)
+	ctx, cancel := fileio.Outlast(ctx)
+	defer cancel()
+	return w.t.c.Store.Delete(ctx, w.o.Location, dead...)
 }
 
 func index(files []*manifest.DataFile, f *manifest.DataFile) int {
@@ -269,23 +271,23 @@ func (w *Writer) Busy() bool { return w.task != nil }
 func (w *Writer) Stale() error { return w.stale }
 
 // Close drops what is buffered, ends a running compaction and deletes all files that were not
-// prepared. It may be called more than once.
-func (w *Writer) Close() error {
+// prepared, unless ctx ends. It may be called more than once.
+func (w *Writer) Close(ctx context.Context) error {
 	if w.done {
 		return nil
 	}
 	w.done = true
 	var errs []error
 	if w.task != nil {
-		errs = append(errs, w.task.abandon())
+		errs = append(errs, w.task.abandon(ctx))
 		w.task = nil
 	}
 	if w.buf.w != nil {
-		errs = append(errs, w.buf.w.Abort())
+		errs = append(errs, w.buf.w.Abort(ctx))
 		w.buf = pending{}
 	}
 	if dead := append(append([]*manifest.DataFile(nil), w.delta.Added...), w.delta.CompactAfter...); len(dead) > 0 {
-		errs = append(errs, w.t.c.Store.Delete(context.Background(), w.o.Location, dead...))
+		errs = append(errs, w.t.c.Store.Delete(ctx, w.o.Location, dead...))
 	}
 	w.delta = manifest.Delta{}
 	if w.err == nil {

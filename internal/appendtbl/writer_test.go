@@ -125,7 +125,7 @@ func TestWriterAgainstModel(t *testing.T) {
 			},
 			"read": check,
 			"reopen": func(t *rapid.T) {
-				must(w.Close())
+				must(w.Close(t.Context()))
 				check(t)
 				written = slices.Clone(committed)
 				for _, f := range s.names() {
@@ -138,7 +138,7 @@ func TestWriterAgainstModel(t *testing.T) {
 		})
 		prepare(true)
 		check(t)
-		must(w.Close())
+		must(w.Close(t.Context()))
 	})
 }
 
@@ -204,7 +204,7 @@ func TestErrorsLeaveNothing(t *testing.T) {
 		if _, again := w.Prepare(t.Context(), true); again == nil {
 			t.Errorf("write %d fails: the writer prepares all the same", fail)
 		}
-		if err := w.Close(); err != nil {
+		if err := w.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if left := s.names(); len(left) > 0 {

@@ -233,6 +233,11 @@ func (c *Committer) Commit(ctx context.Context, id ID, deltas []manifest.Delta, 
 	}
 	if len(comp.files)+len(comp.changelog)+len(comp.index) > 0 {
 		comp.kind, comp.check = snapshot.Compact, true
+		if r.Append != nil { // to the end of what was begun
+			var cancel context.CancelFunc
+			ctx, cancel = fileio.Outlast(ctx)
+			defer cancel()
+		}
 		s, err := c.run(ctx, id, o, synced, &r, func(*base) (changes, error) { return comp, nil }, comp.kind)
 		if err != nil {
 			return r, err

@@ -41,7 +41,9 @@ func (a *attempt) lost() []string {
 
 // discard removes files that nothing refers to. What remains is found by the cleaning of orphans.
 func (c *Committer) discard(ctx context.Context, names ...string) {
-	_ = c.c.Manifests.Delete(context.WithoutCancel(ctx), names...)
+	ctx, cancel := fileio.Outlast(ctx)
+	defer cancel()
+	_ = c.c.Manifests.Delete(ctx, names...)
 }
 
 // run makes one snapshot, with as many attempts as it takes.
@@ -141,6 +143,12 @@ func (c *Committer) once(ctx context.Context, id ID, o Options, sy *syncer, r *R
 			return nil, err
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("commit: %s: %w", c.table, err)
+	}
+	// From here on whoever gives up learns what became of it.
+	ctx, cancel := fileio.Outlast(ctx)
+	defer cancel()
 	if err := c.put(ctx, next, data); err != nil {
 		return nil, err
 	}
@@ -285,7 +293,7 @@ func (c *Committer) put(ctx context.Context, s *snapshot.Snapshot, data []byte) 
 	for n := 0; ; n++ {
 		err := c.c.Swapper.Swap(ctx, s, path, data)
 		// The answer is looked for even if the caller has lost patience: to know is worth more.
-		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), fileio.Patience)
 		have, rerr := fileio.ReadFile(look, c.c.FS, path)
 		cancel()
 		switch {

@@ -372,15 +372,15 @@ func (w *Writer) Close() ([]*manifest.DataFile, error) {
 }
 
 // Abort removes all files of this writer. It is of no use after Close gave them away.
-func (w *Writer) Abort() error {
+func (w *Writer) Abort(ctx context.Context) error {
 	var errs []error
 	if w.cur != nil {
 		errs = append(errs, w.cur.out.Abort())
 		// A local file may be seen under its name before it is whole.
-		errs = append(errs, w.s.c.FS.Delete(context.WithoutCancel(w.ctx), w.cur.path))
+		errs = append(errs, w.s.c.FS.Delete(ctx, w.cur.path))
 		w.cur = nil
 	}
-	errs = append(errs, w.s.Delete(context.WithoutCancel(w.ctx), w.loc, w.done...))
+	errs = append(errs, w.s.Delete(ctx, w.loc, w.done...))
 	w.done = nil
 	return errors.Join(errs...)
 }

@@ -118,7 +118,7 @@ func TestFaultDecide(t *testing.T) {
 	if got := content(t, fault, "a"); got != "x" {
 		t.Errorf("content %q", got)
 	}
-	if len(ops) != 3 || ops[0] != "PutIfAbsent a" || ops[1] != "Open a" || ops[2] != "ReadAt a" {
+	if len(ops) != 3 || ops[0] != "PutIfAbsent a" || ops[1] != "Open a" || ops[2] != "ReadRanges a" {
 		t.Errorf("calls %q", ops)
 	}
 	fault.FailReadAt(fault.Reads()+2, fileio.FailBefore)

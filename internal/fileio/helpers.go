@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	iofs "io/fs"
 	"path"
 )
@@ -16,18 +15,14 @@ func ReadFile(ctx context.Context, fs FS, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data := make([]byte, f.Size())
-	if len(data) == 0 {
-		return data, nil
+	if f.Size() == 0 {
+		return []byte{}, nil
 	}
-	n, err := f.ReadAt(data, 0)
-	if n == len(data) {
-		return data, nil
+	data, err := f.ReadRanges(ctx, []Range{{0, f.Size()}})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return nil, fmt.Errorf("read %s: %w", path, err)
+	return data[0], nil
 }
 
 // Exists tells whether there is a file or folder of that name.

@@ -129,7 +129,7 @@ func (w *nullWriter) Write(rec arrow.RecordBatch) error {
 	return nil
 }
 func (w *nullWriter) Close() ([]*manifest.DataFile, error) { return nil, nil }
-func (w *nullWriter) Abort() error                         { return nil }
+func (w *nullWriter) Abort(context.Context) error          { return nil }
 
 func (s nullStore) NewWriter(context.Context, datafile.Location, datafile.WriterOptions) FileWriter {
 	return &nullWriter{}

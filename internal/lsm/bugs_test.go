@@ -89,7 +89,7 @@ func TestSequenceGoesOnBeforeCommit(t *testing.T) {
 	x.write(t, w, row{k: 1, v: "v1"})
 	first := x.prepare(t, w, true)
 	next := w.NextSequence()
-	if err := w.Close(); err != nil {
+	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w = x.writer(t, WriterOptions{FirstSequence: next})
@@ -261,7 +261,7 @@ func TestCloseKeepsWhatWasPrepared(t *testing.T) {
 		t.Fatal("nothing is written that was not prepared")
 	}
 	for range 2 {
-		if err := w.Close(); err != nil {
+		if err := w.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestErrorsLeaveNothing(t *testing.T) {
 		if _, again := w.Prepare(t.Context(), true); again == nil {
 			t.Errorf("write %d fails: the writer prepares all the same", fail)
 		}
-		if err := w.Close(); err != nil {
+		if err := w.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(before, x.store.names()); d != "" {

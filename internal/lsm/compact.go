@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
 )
 
@@ -97,7 +98,9 @@ func (c *compactor) merge(ctx context.Context, secs []section) (err error) {
 			err = e
 		}
 		if err != nil {
-			err = errors.Join(err, w.Abort())
+			ctx, cancel := fileio.Outlast(ctx)
+			defer cancel()
+			err = errors.Join(err, w.Abort(ctx))
 		}
 	}()
 	for {
@@ -143,5 +146,5 @@ func (c *compaction) discard(ctx context.Context, store Store, loc datafile.Loca
 	if len(made) == 0 {
 		return nil
 	}
-	return store.Delete(context.WithoutCancel(ctx), loc, made...)
+	return store.Delete(ctx, loc, made...)
 }

@@ -207,7 +207,7 @@ func (w *fakeWriter) Close() ([]*manifest.DataFile, error) {
 	return w.done, nil
 }
 
-func (w *fakeWriter) Abort() error {
+func (w *fakeWriter) Abort(context.Context) error {
 	w.recs, w.rows = nil, 0
 	return w.s.Delete(context.Background(), datafile.Location{}, w.done...)
 }
@@ -356,7 +356,7 @@ func (x *fixture) writeCommit(t failer, rows ...row) {
 	w := x.writer(t, WriterOptions{})
 	x.write(t, w, rows...)
 	x.commit(t, x.prepare(t, w, true))
-	if err := w.Close(); err != nil {
+	if err := w.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -368,7 +368,7 @@ func (x *fixture) compact(t failer) {
 		t.Fatal(err)
 	}
 	x.commit(t, x.prepare(t, w, true))
-	if err := w.Close(); err != nil {
+	if err := w.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -32,7 +32,7 @@ type Store interface {
 type FileWriter interface {
 	Write(rec arrow.RecordBatch) error
 	Close() ([]*manifest.DataFile, error)
-	Abort() error
+	Abort(ctx context.Context) error
 }
 
 // Files makes a Store of a datafile.Store.

@@ -162,7 +162,7 @@ func (m *machine) commitAll(t *rapid.T) {
 }
 
 func (m *machine) Reopen(t *rapid.T) {
-	if err := m.w.Close(); err != nil {
+	if err := m.w.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	m.commitAll(t)
@@ -225,7 +225,7 @@ func TestWriterAgainstModel(t *testing.T) {
 		m.Reopen(t)
 		m.x.compact(t)
 		m.Read(t)
-		if err := m.w.Close(); err != nil {
+		if err := m.w.Close(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {

@@ -63,7 +63,7 @@ func TestParquetFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	for i := range int64(12) {
 		var rows []row
 		for j := range int64(50) {
@@ -143,7 +143,7 @@ func BenchmarkParquet(b *testing.B) {
 			if err := w.Compact(b.Context(), true); err != nil {
 				b.Fatal(err)
 			}
-			if err := w.Close(); err != nil {
+			if err := w.Close(b.Context()); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/kv"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/types"
@@ -231,7 +232,9 @@ func (w *Writer) writeLevel0(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, in.Close())
 		if err != nil {
-			err = errors.Join(err, out.Abort())
+			ctx, cancel := fileio.Outlast(ctx)
+			defer cancel()
+			err = errors.Join(err, out.Abort(ctx))
 		}
 	}()
 	for {

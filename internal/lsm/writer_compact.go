@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
 )
 
@@ -67,7 +68,9 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 func (c *compactor) do(ctx context.Context, files []*manifest.DataFile) (*compaction, error) {
 	out, err := c.run(ctx, files)
 	if err != nil {
+		ctx, cancel := fileio.Outlast(ctx)
 		err = errors.Join(fmt.Errorf("lsm: compact bucket %d to level %d: %w", c.loc.Bucket, c.level, err), c.out.discard(ctx, c.t.c.Store, c.loc))
+		cancel()
 		out = nil
 	}
 	if f := c.t.c.Events.Compaction; f != nil {
@@ -132,7 +135,9 @@ func (w *Writer) take(ctx context.Context, c *compaction) error {
 	if len(dead) == 0 {
 		return nil
 	}
-	return w.t.c.Store.Delete(context.WithoutCancel(ctx), w.o.Location, dead...)
+	ctx, cancel := fileio.Outlast(ctx)
+	defer cancel()
+	return w.t.c.Store.Delete(ctx, w.o.Location, dead...)
 }
 
 func indexFile(files []*manifest.DataFile, f *manifest.DataFile) int {
@@ -190,12 +195,11 @@ func (w *Writer) Busy() bool { return w.task != nil }
 func (w *Writer) Stale() error { return w.stale }
 
 // Close drops what is buffered, ends a running compaction and deletes all files that were not
-// prepared. It may be called more than once.
-func (w *Writer) Close() error {
+// prepared, unless ctx ends. It may be called more than once.
+func (w *Writer) Close(ctx context.Context) error {
 	if w.buf == nil {
 		return nil
 	}
-	ctx := context.Background()
 	var errs []error
 	if w.task != nil {
 		w.task.abandon()

@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // Background runs one kind of work beside the writers, one at a time: a start while it runs is
@@ -46,10 +47,17 @@ func (b *Background) Start(work func(ctx context.Context)) {
 	})
 }
 
-// Close waits for the work that runs. Nothing is started afterwards.
+// grace is how long Close lets work go on.
+const grace = time.Minute
+
+// Close waits for the work that runs, and breaks it off if it takes too long. Nothing is started afterwards.
 func (b *Background) Close() {
 	b.mu.Lock()
 	b.closed = true
+	if b.running {
+		t := time.AfterFunc(grace, b.cancel)
+		defer t.Stop()
+	}
 	b.mu.Unlock()
 	b.wg.Wait()
 }

@@ -31,7 +31,7 @@ func (f *fake) Compact(context.Context, bool) error                       { retu
 func (f *fake) Prepare(context.Context, bool) (manifest.Delta, error)     { return f.prepare() }
 func (f *fake) Busy() bool                                                { return false }
 func (f *fake) Stale() error                                              { return nil }
-func (f *fake) Close() error                                              { f.closed++; return nil }
+func (f *fake) Close(context.Context) error                               { f.closed++; return nil }
 
 func open(t *testing.T, f *fake, tasks ...Task) (*Writer, batch.Batch) {
 	t.Helper()

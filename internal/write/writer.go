@@ -14,6 +14,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/rescue"
 )
@@ -35,8 +36,8 @@ type Bucket interface {
 	Busy() bool
 	// Stale tells why the bucket has to be opened again before it is compacted: a file of it is gone.
 	Stale() error
-	// Close deletes what was not prepared.
-	Close() error
+	// Close deletes what was not prepared, unless ctx ends.
+	Close(ctx context.Context) error
 }
 
 // Task is work of a bucket that may run elsewhere.
@@ -50,6 +51,8 @@ type Config struct {
 	Open func(ctx context.Context, loc datafile.Location, submit func(Task)) (Bucket, error)
 	// Path gives the path of a new data file, to be synced.
 	Path func(loc datafile.Location, f *manifest.DataFile) (string, error)
+	// Abort deletes the files of what was prepared for a call that had given up by then.
+	Abort func(ctx context.Context, d []manifest.Delta) error
 	// Memory is the bytes that all buckets may hold together, 0 for 256 MB.
 	Memory int64
 	// Workers is how many goroutines write, 0 for as many as there are processors.
@@ -70,6 +73,19 @@ type Writer struct {
 	wg      sync.WaitGroup
 	closed  bool
 	open    int // prepared, not yet told to be committed
+	given   []*given
+}
+
+// given is what the buckets have prepared for a call of Prepare that failed. Workers may still add to it.
+type given struct {
+	mu     sync.Mutex
+	deltas []manifest.Delta
+}
+
+func (g *given) add(d manifest.Delta) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deltas = append(g.deltas, d)
 }
 
 // worker owns some buckets.
@@ -252,8 +268,7 @@ func (w *Writer) Touch(ctx context.Context, locs ...datafile.Location) error {
 // Prepare ends what was written so far and gives it, bucket by bucket, to be committed. With wait,
 // compactions that run are waited for. The files belong to the caller from here on.
 func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, error) {
-	var mu sync.Mutex
-	var out []manifest.Delta
+	out := &given{}
 	err := w.each(ctx, func(_ context.Context, k *worker) error {
 		for _, o := range k.order {
 			d, err := o.b.Prepare(ctx, wait)
@@ -268,21 +283,21 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, erro
 			if d.Empty() {
 				continue
 			}
-			if err := w.complete(&d, o.loc); err != nil {
+			err = w.complete(&d, o.loc)
+			out.add(d)
+			if err != nil {
 				return err
 			}
-			mu.Lock()
-			out = append(out, d)
-			mu.Unlock()
 		}
 		return nil
 	})
 	if err != nil {
+		w.given = append(w.given, out)
 		return nil, err
 	}
 	w.open++
-	sortDeltas(out)
-	return out, nil
+	sortDeltas(out.deltas)
+	return out.deltas, nil
 }
 
 // complete names the place and the new files of a delta.
@@ -365,6 +380,13 @@ func (w *Writer) Close() error {
 	}
 	w.wg.Wait()
 	w.pool.wait()
+	ctx, cancel := context.WithTimeout(context.Background(), fileio.Patience)
+	defer cancel()
+	for _, g := range w.given {
+		if len(g.deltas) > 0 {
+			errs = append(errs, w.c.Abort(ctx, g.deltas))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -441,16 +463,23 @@ func (k *worker) bucket(ctx context.Context, loc datafile.Location) (*owned, err
 	return o, nil
 }
 
-// drop closes some buckets.
+// drop closes some buckets. After one whose storage does not answer the files of the others are left.
 func (k *worker) drop(which func(*owned) bool) error {
 	var errs []error
+	all, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
 	keep := k.order[:0]
 	for _, o := range k.order {
 		if !which(o) {
 			keep = append(keep, o)
 			continue
 		}
-		errs = append(errs, o.b.Close())
+		ctx, cancel := context.WithTimeout(all, fileio.Patience)
+		errs = append(errs, o.b.Close(ctx))
+		if ctx.Err() != nil {
+			giveUp()
+		}
+		cancel()
 		delete(k.buckets, locKey(o.loc))
 	}
 	clear(k.order[len(keep):])

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"sync"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -19,8 +18,6 @@ import (
 const (
 	// growAfter is after how many parts their size doubles: stores take 10,000 parts.
 	growAfter = 1000
-	// abortTimeout bounds the request that drops an upload, which is sent even if the context is done.
-	abortTimeout = 10 * time.Second
 )
 
 // Create implements FS. What is written is kept until there is enough for a part; parts are uploaded
@@ -197,7 +194,7 @@ func (w *writer) drop() error {
 	if w.uploadID == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), abortTimeout)
+	ctx, cancel := fileio.Outlast(w.ctx)
 	defer cancel()
 	err := w.s.core.AbortMultipartUpload(ctx, w.l.bucket, w.l.key, w.uploadID)
 	if isNotFound(err) {

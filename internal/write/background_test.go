@@ -1,0 +1,34 @@
+package write
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Work that ends is waited for, work that hangs is broken off.
+func TestBackgroundClose(t *testing.T) {
+	for name, c := range map[string]struct {
+		work func(ctx context.Context)
+		want time.Duration
+	}{
+		"ends":  {func(context.Context) { <-time.After(3 * time.Second) }, 3 * time.Second},
+		"hangs": {func(ctx context.Context) { <-ctx.Done() }, grace},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &Background{}
+			ends := 0
+			for range 2 { // the second one is not begun
+				b.Start(func(ctx context.Context) { c.work(ctx); ends++ })
+			}
+			start := time.Now()
+			b.Close()
+			b.Close()
+			b.Start(func(context.Context) { ends++ })
+			if took := time.Since(start); took != c.want || ends != 1 {
+				t.Errorf("work that %s: closed after %s, want %s; %d runs", name, took, c.want, ends)
+			}
+		})
+	}
+}
