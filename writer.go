@@ -325,7 +325,7 @@ func (w *Writer) commit(ctx context.Context, p *Prepared) (CommitResult, error) 
 	res, err := w.t.commit(ctx, id, !w.unsure, nil, []*Prepared{p})
 	if errors.Is(err, ErrConflict) {
 		err = errors.Join(err, w.t.Abort(ctx, w.pending...))
-		w.pending, w.failed, w.unsure = nil, err, false // surely not: another has its place
+		w.pending, w.failed, w.unsure = nil, err, false // for certain: another commit has its place
 	}
 	if err != nil {
 		w.unsure = w.unsure || !surelyNot(res, err)

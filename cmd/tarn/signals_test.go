@@ -10,8 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/tarnlake/tarn/internal/cli"
+	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/fileio/open"
 )
 
 // process is tarn as a process of its own, which reads a pipe.
@@ -163,6 +169,69 @@ func TestSignalEndsAWrite(t *testing.T) {
 		}
 		if after := tree(t, wh); after != before {
 			t.Errorf("%v: files changed:\n%s\nbefore:\n%s", more, after, before)
+		}
+	}
+}
+
+// said is standard error that tells when something was said.
+type said struct {
+	mu   sync.Mutex
+	text strings.Builder
+	what string
+	once sync.Once
+	done chan struct{}
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.Write(p)
+	if strings.Contains(s.text.String(), s.what) {
+		s.once.Do(func() { close(s.done) })
+	}
+	return len(p), nil
+}
+
+// A signal that comes when all rows are there lets the commit be finished, in every mode.
+func TestSignalInACommit(t *testing.T) {
+	for mode, want := range map[string]string{"append": "{\"id\":1}\n{\"id\":2}\n", "upsert": "{\"id\":1}\n{\"id\":2}\n", "overwrite": "{\"id\":2}\n"} {
+		fault := fileio.NewFault(fileio.NewMem(fileio.MemOptions{}))
+		unmount, err := open.Mount("signal-"+mode, fault, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unmount()
+		wh := "memory://signal-" + mode + "/lake"
+		for _, c := range [][]string{{"", "db", "create", "ods"}, {"", "table", "create", "ods.t", "--column", "id INT"}, {`{"id":1}`, "write", "ods.t", "-"}} {
+			if code, _, errOut := run(c[0], append(c[1:], "-w", wh)...); code != 0 {
+				t.Fatal(errOut)
+			}
+		}
+		e := &said{what: "the commit is finished first", done: make(chan struct{})}
+		fault.Decide(func(c fileio.Call) fileio.Fate {
+			if c.Op == "PutIfAbsent" && strings.Contains(c.Path, "/snapshot/") {
+				self, err := os.FindProcess(os.Getpid())
+				if err == nil {
+					err = self.Signal(os.Interrupt)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				select {
+				case <-e.done:
+				case <-time.After(20 * time.Second):
+					t.Errorf("%s: nothing was said to the signal", mode)
+				}
+			}
+			return fileio.Pass
+		})
+		code := cli.Main([]string{"-w", wh, "write", "ods.t", "-", "--mode", mode}, strings.NewReader(`{"id":2}`), io.Discard, e)
+		fault.Decide(nil)
+		if code != 0 || !strings.Contains(e.text.String(), "snapshot 2") {
+			t.Errorf("%s: exit code %d: %s", mode, code, e.text.String())
+		}
+		if _, out, errOut := run("", "read", "ods.t", "--json", "-w", wh); out != want {
+			t.Errorf("%s: rows %s, want %s: %s", mode, out, want, errOut)
 		}
 	}
 }

@@ -86,6 +86,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	code := exitCode(ctx, err)
 	switch {
 	case code == exitInterrupted:
+		if errors.Is(err, tarn.ErrUnknownOutcome) {
+			a.report(err)
+		}
 		a.say("tarn: interrupted\n")
 	case code == exitFailed && errors.Is(err, tarn.ErrUnknownOutcome):
 		a.report(hint(err, "the storage went away in the middle: it may be done, or not. Look at tarn snapshot list before you try it again"))

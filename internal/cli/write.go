@@ -136,10 +136,19 @@ func (a *app) overwrite(ctx context.Context, t *tarn.Table, in batch.Reader, o *
 		ow.Partition[k] = &v
 	}
 	var rows int64
-	r, err := t.Overwrite(ctx, ow, func(yield func(tarn.Batch, error) bool) {
+	// Once all rows are there the commit is finished, whoever loses patience.
+	all, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, cancel)
+	r, err := t.Overwrite(all, ow, func(yield func(tarn.Batch, error) bool) {
 		for {
 			b, err := in.Next(ctx)
 			if errors.Is(err, io.EOF) {
+				if stop() {
+					a.committed.Store(true)
+				} else {
+					yield(tarn.Batch{}, ctx.Err())
+				}
 				return
 			}
 			if err != nil {
@@ -153,7 +162,7 @@ func (a *app) overwrite(ctx context.Context, t *tarn.Table, in batch.Reader, o *
 		}
 	})
 	if err != nil {
-		return err
+		return damaged(t.Name(), err)
 	}
 	what := "all of " + t.Name()
 	switch {
