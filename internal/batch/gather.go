@@ -118,17 +118,22 @@ func GatherBatch(schema *arrow.Schema, window []arrow.RecordBatch, cols []int, s
 	return array.NewRecordBatch(schema, out, int64(s.n)), nil
 }
 
-// Take makes a batch of the rows sel of a batch.
-func Take(rec arrow.RecordBatch, sel []int32) (arrow.RecordBatch, error) {
-	refs := make([]Ref, len(sel))
-	for i, r := range sel {
+// SelectRows makes a Selection of rows of a single source.
+func SelectRows(rows []int32) *Selection {
+	refs := make([]Ref, len(rows))
+	for i, r := range rows {
 		refs[i].Row = r
 	}
+	return Select(refs)
+}
+
+// Take makes a batch of the rows sel of a batch.
+func Take(rec arrow.RecordBatch, sel []int32) (arrow.RecordBatch, error) {
 	cols := make([]int, rec.NumCols())
 	for i := range cols {
 		cols[i] = i
 	}
-	return GatherBatch(rec.Schema(), []arrow.RecordBatch{rec}, cols, Select(refs))
+	return GatherBatch(rec.Schema(), []arrow.RecordBatch{rec}, cols, SelectRows(sel))
 }
 
 // Concat joins batches of the same schema into one.

@@ -72,6 +72,7 @@ type ReadOptions struct {
 	Filter    predicate.Predicate // as format.ReadOptions.Filter, in terms of the read schema
 	BatchRows int
 	LowMemory bool
+	Sparse    bool // as format.ReadOptions.Sparse
 }
 
 // Path is where a data file is.
@@ -129,7 +130,7 @@ func (s *Store) Open(ctx context.Context, loc Location, f *manifest.DataFile, o 
 		filter = m.Devolve(o.Filter)
 	}
 	r, err := fm.NewReader(ctx, file, format.ReadOptions{
-		Fields: m.Fields(), Filter: filter, BatchRows: o.BatchRows, LowMemory: o.LowMemory,
+		Fields: m.Fields(), Filter: filter, BatchRows: o.BatchRows, LowMemory: o.LowMemory, Sparse: o.Sparse,
 	})
 	if err != nil {
 		file.Close()

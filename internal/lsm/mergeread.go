@@ -167,7 +167,7 @@ func (s *source) alone(sec section) bool { return len(sec) == 1 && !s.t.floatKey
 
 // open opens a section.
 func (s *source) open(ctx context.Context, sec section, j *job) (grouped, error) {
-	o := datafile.ReadOptions{Fields: j.in, BatchRows: s.batchRows}
+	o := datafile.ReadOptions{Fields: j.in, BatchRows: s.batchRows, Sparse: true}
 	if s.alone(sec) {
 		o.Filter = s.filter
 		r, err := s.t.c.Store.Open(ctx, s.loc, sec[0].file, o)

@@ -65,7 +65,7 @@ func (r *Reader) Split(ctx context.Context, s *plan.Split, req Request) (batch.R
 	}
 	var in batch.Reader
 	if s.Raw {
-		in = &files{r: r, s: s, o: datafile.ReadOptions{Fields: fields, Filter: req.Filter, BatchRows: req.BatchRows}}
+		in = &files{r: r, s: s, o: datafile.ReadOptions{Fields: fields, Filter: req.Filter, BatchRows: req.BatchRows, Sparse: true}}
 	} else {
 		if r.c.Merge == nil {
 			return nil, fmt.Errorf("read: bucket %d has files to merge but the table has no primary key", s.Bucket)

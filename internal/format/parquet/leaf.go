@@ -104,6 +104,9 @@ func (r *leafReader) read(n int) error {
 
 // where adds the place of the page to an error of its contents.
 func (r *leafReader) where(err error) error {
+	if err == nil {
+		return nil
+	}
 	return fmt.Errorf("page at offset %d: %w", r.pg.off, err)
 }
 

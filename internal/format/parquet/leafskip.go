@@ -5,6 +5,12 @@ func (r *leafReader) settle() error {
 	if r.pending == 0 {
 		return nil
 	}
+	if r.loaded && r.n.maxRep == 0 && r.pending < int64(r.left) {
+		k := int(r.pending)
+		r.pending = 0
+		r.left -= k
+		return r.where(r.skipFlat(k))
+	}
 	if err := r.jump(); err != nil {
 		return err
 	}

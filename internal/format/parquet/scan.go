@@ -118,25 +118,26 @@ func (r *reader) readBlock(n int) (arrow.RecordBatch, error) {
 		r.pos = r.first + at
 		r.filter.lend()
 		return r.columns(n, arrs)
-	case r.sparse:
-		r.pos = r.first + at + int64(sel[0])
-		return r.selected(n, arrs, sel)
 	}
-	r.filter.lend()
-	r.block = block{from: at, rows: n, runs: runsOf(sel), arrs: arrs}
 	// Where nothing or hardly anything else will be wanted of the pages at hand, they are unpacked up to the last match.
 	until := int64(0)
 	if len(r.ranges) == 0 || !r.whole && len(sel) <= few {
-		until = at + r.block.runs[len(r.block.runs)-1].to
+		until = at + int64(sel[len(sel)-1]) + 1
 	}
 	for _, l := range r.leaves {
 		l.until = until
 	}
+	if r.sparse {
+		r.pos = r.first + at + int64(sel[0])
+		return r.selected(n, arrs, sel)
+	}
+	r.filter.lend()
+	r.block = block{from: at, rows: n, runs: runsOf(sel, gap), arrs: arrs}
 	return nil, nil
 }
 
-// runsOf joins rows to runs, over short gaps.
-func runsOf(sel []int32) []rowSpan {
+// runsOf joins rows to runs, over gaps shorter than gap.
+func runsOf(sel []int32, gap int64) []rowSpan {
 	var out []rowSpan
 	for _, x := range sel {
 		if k := len(out); k > 0 && int64(x)-out[k-1].to < gap {
@@ -183,6 +184,11 @@ func (r *reader) columns(n int, shared []arrow.Array) (arrow.RecordBatch, error)
 			return nil, err
 		}
 	}
+	return r.record(n, shared)
+}
+
+// record makes a batch of the n rows that the columns have read.
+func (r *reader) record(n int, shared []arrow.Array) (arrow.RecordBatch, error) {
 	arrs := make([]arrow.Array, len(r.cols))
 	for i, c := range r.cols {
 		if k := r.filter.sharedAt(i); k >= 0 {
@@ -198,46 +204,48 @@ func (r *reader) columns(n int, shared []arrow.Array) (arrow.RecordBatch, error)
 	return array.NewRecordBatch(r.schema, arrs, int64(n)), nil
 }
 
-// selected reads n rows and keeps some.
+// dense is how many rows there may be to one run that matches for it to pay to read them all and to copy those that match.
+const dense = 8
+
+// selected reads those of the next n rows that match.
 func (r *reader) selected(n int, shared []arrow.Array, sel []int32) (arrow.RecordBatch, error) {
-	for _, l := range r.leaves {
-		l.begin(n)
-		if err := l.read(n); err != nil {
+	runs := runsOf(sel, 1)
+	alone := len(runs) == 1 // such rows are taken without a copy
+	if len(runs)*dense > n && !alone {
+		rec, err := r.columns(n, shared)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range r.cols {
+			if c.kind == colLeaf {
+				c.leaf.lent = false
+			}
+		}
+		return batch.Take(rec, sel)
+	}
+	if alone {
+		r.filter.lend()
+	}
+	rows := batch.SelectRows(sel)
+	for i, a := range shared {
+		var err error
+		if shared[i], err = batch.GatherArrays([]arrow.Array{a}, rows); err != nil {
 			return nil, err
 		}
 	}
-	arrs := make([]arrow.Array, len(r.cols))
-	for i, c := range r.cols {
-		if k := r.filter.sharedAt(i); k >= 0 {
-			if l := r.filter.cols[k].leaf; l != nil {
-				arrs[i] = l.sink.take(sel)
-				continue
+	for _, l := range r.leaves {
+		l.begin(len(sel))
+		at := int64(0)
+		for _, run := range runs {
+			l.skip(run.from - at)
+			if err := l.read(int(run.to - run.from)); err != nil {
+				return nil, err
 			}
-			arrs[i] = array.NewSlice(shared[k], 0, int64(len(sel))) // all NULL
-			continue
+			at = run.to
 		}
-		if c.kind == colLeaf {
-			arrs[i] = c.leaf.sink.take(sel)
-			continue
-		}
-		a, err := c.array(n)
-		if err == nil {
-			arrs[i], err = takeNested(a, r.schema.Field(i), sel)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("row group %d: %w", r.group, err)
-		}
+		l.skip(int64(n) - at)
 	}
-	return array.NewRecordBatch(r.schema, arrs, int64(len(sel))), nil
-}
-
-func takeNested(a arrow.Array, f arrow.Field, sel []int32) (arrow.Array, error) {
-	one := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{f}, nil), []arrow.Array{a}, int64(a.Len()))
-	rec, err := batch.Take(one, sel)
-	if err != nil {
-		return nil, err
-	}
-	return rec.Column(0), nil
+	return r.record(len(sel), shared)
 }
 
 // openGroup starts the columns of a row group, if some of its rows can match. The beginnings of all

@@ -25,8 +25,6 @@ type sink interface {
 	nulls(n int)
 	// array is what there is. It shares the sink's memory: it is valid until a reset that keeps it.
 	array() arrow.Array
-	// take makes an array of some of the rows.
-	take(rows []int32) arrow.Array
 }
 
 var errIndex = errors.New("a value points beyond the dictionary")
@@ -110,24 +108,6 @@ func (b *validity) buffer() *memory.Buffer {
 	return memory.NewBufferBytes(b.bits)
 }
 
-func (b *validity) isValid(i int32) bool { return b.bits == nil || b.bits[i>>3]>>(i&7)&1 != 0 }
-
-// take gives the bitmap of some rows.
-func (b *validity) take(rows []int32) (buf *memory.Buffer, null int) {
-	if b.null == 0 {
-		return nil, 0
-	}
-	bits := make([]byte, (len(rows)+7)/8)
-	for i, r := range rows {
-		if b.isValid(r) {
-			bits[i>>3] |= 1 << (i & 7)
-		} else {
-			null++
-		}
-	}
-	return memory.NewBufferBytes(bits), null
-}
-
 // fixedSink is the sink of types whose Arrow values have a fixed width.
 type fixedSink[T any] struct {
 	dt   arrow.DataType
@@ -204,16 +184,6 @@ func (s *fixedSink[T]) array() arrow.Array {
 	return array.MakeFromData(array.NewData(s.dt, len(s.buf), bufs, nil, s.null, 0))
 }
 
-func (s *fixedSink[T]) take(rows []int32) arrow.Array {
-	out := make([]T, len(rows))
-	for i, r := range rows {
-		out[i] = s.buf[r]
-	}
-	bits, null := s.validity.take(rows)
-	bufs := []*memory.Buffer{bits, memory.NewBufferBytes(bytesOf(out))}
-	return array.MakeFromData(array.NewData(s.dt, len(rows), bufs, nil, null, 0))
-}
-
 // boolSink packs booleans; they are collected a byte each.
 type boolSink struct {
 	fixedSink[uint8]
@@ -237,15 +207,6 @@ func packBools(v []uint8) *memory.Buffer {
 func (s *boolSink) array() arrow.Array {
 	bufs := []*memory.Buffer{s.buffer(), packBools(s.buf)}
 	return array.MakeFromData(array.NewData(s.dt, len(s.buf), bufs, nil, s.null, 0))
-}
-
-func (s *boolSink) take(rows []int32) arrow.Array {
-	out := make([]uint8, len(rows))
-	for i, r := range rows {
-		out[i] = s.buf[r]
-	}
-	bits, null := s.validity.take(rows)
-	return array.MakeFromData(array.NewData(s.dt, len(rows), []*memory.Buffer{bits, packBools(out)}, nil, null, 0))
 }
 
 // bytesSink is the sink of strings and bytes.
@@ -366,20 +327,4 @@ func (s *bytesSink) nulls(n int) {
 func (s *bytesSink) array() arrow.Array {
 	bufs := []*memory.Buffer{s.buffer(), memory.NewBufferBytes(bytesOf(s.offs)), memory.NewBufferBytes(s.data)}
 	return array.MakeFromData(array.NewData(s.dt, len(s.offs)-1, bufs, nil, s.null, 0))
-}
-
-func (s *bytesSink) take(rows []int32) arrow.Array {
-	offs := make([]int32, 1, len(rows)+1)
-	var n int32
-	for _, r := range rows {
-		n += s.offs[r+1] - s.offs[r]
-		offs = append(offs, n)
-	}
-	data := make([]byte, 0, n)
-	for _, r := range rows {
-		data = append(data, s.data[s.offs[r]:s.offs[r+1]]...)
-	}
-	bits, null := s.validity.take(rows)
-	bufs := []*memory.Buffer{bits, memory.NewBufferBytes(bytesOf(offs)), memory.NewBufferBytes(data)}
-	return array.MakeFromData(array.NewData(s.dt, len(rows), bufs, nil, null, 0))
 }
