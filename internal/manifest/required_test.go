@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tarnlake/tarn/internal/fileio"
 )
 
 // reschema gives the records of a file another schema.
@@ -206,5 +208,31 @@ func TestSchemaMemberNames(t *testing.T) {
 	}))
 	if err != nil || len(metas) != 1 || metas[0].Name != "m" {
 		t.Errorf("%v, %v", metas, err)
+	}
+}
+
+// A manifest that ends behind a block is a whole file with fewer entries: its size tells.
+func TestCutManifest(t *testing.T) {
+	s := newTestStore(t, Config{})
+	metas, err := s.Write(t.Context(), benchEntries(2000))
+	if err != nil || len(metas) != 1 {
+		t.Fatal(metas, err)
+	}
+	data, err := fileio.ReadFile(t.Context(), s.c.FS, s.Path(metas[0].Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := openContainer(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.next(); err != nil || c.p == len(data) {
+		t.Fatalf("one block only, %v", err)
+	}
+	if err := s.c.FS.Put(t.Context(), s.Path(metas[0].Name), data[:c.p]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Read(t.Context(), &metas[0], nil); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "bytes, its list says") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -152,6 +152,10 @@ func (s *Store) Read(ctx context.Context, m *Meta, f *Filter) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
+	// A file may end behind any of its blocks, so the decoder would not miss the others.
+	if int64(len(data)) < m.Size {
+		return nil, corrupt(path, fmt.Errorf("has %d bytes, its list says %d", len(data), m.Size))
+	}
 	cost := entriesCost(m.Added+m.Deleted, int64(len(data)))
 	if !s.c.Cache.fits(cost) {
 		v, err := Decode(data, f)
