@@ -117,6 +117,12 @@ func (c *checker) branch(ctx context.Context) error {
 		if err := c.snapshot(ctx, snap, c.t.Snapshots.Path(id), i == len(ids)-1); err != nil {
 			return err
 		}
+		// Tags keep no changelogs, and branches begin with a tag: what they begin with has none once it expires.
+		if c.t.Snapshots.BranchName() == snapshot.MainBranch {
+			if err := c.changelog(ctx, snap, c.t.Snapshots.Path(id)); err != nil {
+				return err
+			}
+		}
 		if len(c.r.Problems) > found {
 			expired, err := c.expired(ctx, id)
 			if err != nil {
@@ -129,7 +135,11 @@ func (c *checker) branch(ctx context.Context) error {
 		}
 		c.r.Snapshots++
 	}
-	c.behind(consumers, ids)
+	logs, err := c.changelogs(ctx)
+	if err != nil {
+		return err
+	}
+	c.behind(consumers, append(logs, ids...))
 	return c.tags(ctx)
 }
 

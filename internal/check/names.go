@@ -92,8 +92,8 @@ func (c *checker) consumers(ctx context.Context) (map[string]int64, error) {
 	return out, nil
 }
 
-// behind looks for consumers whose next snapshot has expired, or comes much later. The snapshots were listed after
-// the consumers.
+// behind looks for consumers whose next snapshot has expired, or comes much later. The changelogs and snapshots were
+// listed after the consumers.
 func (c *checker) behind(consumers map[string]int64, ids []int64) {
 	for _, name := range slices.Sorted(maps.Keys(consumers)) {
 		next, path := consumers[name], c.t.Snapshots.ConsumerPath(name)

@@ -61,16 +61,49 @@ func (c *checker) snapshot(ctx context.Context, s *snapshot.Snapshot, path strin
 	if newest {
 		c.r.Rows = rows
 	}
+	return c.others(ctx, s)
+}
+
+// changelog examines the changes that a snapshot tells of.
+func (c *checker) changelog(ctx context.Context, s *snapshot.Snapshot, path string) error {
 	changes, ok, err := c.list(ctx, s.ChangelogManifestList, s.ChangelogManifestListSize)
-	if err != nil {
+	if err != nil || !ok {
 		return err
 	}
-	if ok {
-		if _, err := c.dataFiles(ctx, manifest.Live(changes), path); err != nil {
-			return err
+	_, err = c.dataFiles(ctx, manifest.Live(changes), path)
+	return err
+}
+
+// changelogs examines those that were kept when their snapshots expired, and gives their numbers.
+func (c *checker) changelogs(ctx context.Context) ([]int64, error) {
+	ids, err := c.t.Snapshots.Changelogs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	for _, id := range ids {
+		path := c.t.Snapshots.ChangelogPath(id)
+		s, err := c.t.Snapshots.Changelog(ctx, id)
+		if errors.Is(err, iofs.ErrNotExist) {
+			continue // expired meanwhile
+		}
+		if err != nil {
+			c.problem(true, path, err.Error(), "streams that have not passed it cannot go on; delete it when none needs it")
+			continue
+		}
+		found := len(c.r.Problems)
+		if err := c.changelog(ctx, s, path); err != nil {
+			return nil, err
+		}
+		if len(c.r.Problems) == found {
+			continue
+		}
+		if there, err := fileio.Exists(ctx, c.t.FS, path); err != nil {
+			return nil, fmt.Errorf("check: %w", err)
+		} else if !there {
+			c.r.Problems, c.files = c.r.Problems[:found], map[string]bool{}
 		}
 	}
-	return c.others(ctx, s)
+	return ids, nil
 }
 
 // sumRows is the number of rows that entries add.
