@@ -55,15 +55,13 @@ func (t *Table) expireOptions(o ExpireOptions) expire.Options {
 	c := expire.Options{
 		RetainMin: options.RetainedMin.Get(t.opts), RetainMax: int(options.RetainedMax.Get(t.opts)),
 		TimeRetained: options.RetainedTime.Get(t.opts), Limit: options.ExpireLimit.Get(t.opts),
-		ProducesChangelog:       options.ChangelogProducer.Get(t.opts) != "none",
-		ConsumersReadChangelogs: options.ConsumerChangelogOnly.Get(t.opts),
-		CleanFolders:            options.CleanEmptyDirs.Get(t.opts),
-		ConsumerLife:            options.ConsumerExpire.Get(t.opts),
+		ProducesChangelog: options.ChangelogProducer.Get(t.opts) != "none",
+		ChangelogMin:      options.ChangelogMin.Get(t.opts),
+		ChangelogMax:      options.ChangelogMax.Get(t.opts),
+		ChangelogTime:     options.ChangelogTime.Get(t.opts),
+		CleanFolders:      options.CleanEmptyDirs.Get(t.opts),
+		ConsumerLife:      options.ConsumerExpire.Get(t.opts),
 	}
-	// Changelogs that are to live longer than snapshots are set aside.
-	longer := func(changelog, snapshot int64) bool { return changelog > snapshot }
-	c.KeepChangelogs = longer(int64(options.ChangelogMin.Get(t.opts)), int64(c.RetainMin)) ||
-		longer(int64(options.ChangelogMax.Get(t.opts)), int64(c.RetainMax)) || longer(int64(options.ChangelogTime.Get(t.opts)), int64(c.TimeRetained))
 	if o.RetainMin > 0 {
 		c.RetainMin = o.RetainMin
 	}
@@ -80,13 +78,21 @@ func (t *Table) expireOptions(o ExpireOptions) expire.Options {
 		c.Limit = o.Limit
 	}
 	c.DryRun = o.DryRun
+	// Changelogs that are to live longer than snapshots are set aside.
+	c.KeepChangelogs = c.ChangelogMin > c.RetainMin || c.ChangelogMax > c.RetainMax || c.ChangelogTime > c.TimeRetained
+	c.ConsumersReadChangelogs = c.KeepChangelogs && options.ConsumerChangelogOnly.Get(t.opts)
 	return c
 }
 
 // ExpireSnapshots removes snapshots that need not be kept, and files that only they need.
 func (t *Table) ExpireSnapshots(ctx context.Context, o ExpireOptions) (ExpireEvent, error) {
-	r, err := expire.Snapshots(ctx, t.expireTable(), t.expireOptions(o), t.timeNow())
+	c := t.expireOptions(o)
+	r, err := expire.Snapshots(ctx, t.expireTable(), c, t.timeNow())
 	e := ExpireEvent{Table: t.id.String(), Snapshots: len(r.Expired), Files: r.DataFiles + r.MetaFiles, Err: err}
+	if err == nil && c.KeepChangelogs {
+		r, err = expire.Changelogs(ctx, t.expireTable(), c, t.timeNow())
+		e.Files, e.Err = e.Files+r.DataFiles+r.MetaFiles, err
+	}
 	if err != nil {
 		return e, t.wrap(err)
 	}

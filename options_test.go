@@ -135,12 +135,14 @@ func TestReadBatchSize(t *testing.T) {
 	}
 }
 
-// Consumers hold snapshots unless they are dead, or read changelogs only.
+// Consumers hold snapshots unless they are dead, or read changelogs only and these live longer.
 func TestConsumerOptions(t *testing.T) {
-	for option, want := range map[string]int{"": 4, "consumer.expiration-time=1 h": 1, "consumer.expiration-time=100 d": 4, "consumer.changelog-only=true": 1} {
+	for option, want := range map[string]int{"": 4, "consumer.expiration-time=1 h": 1, "consumer.expiration-time=100 d": 4, "consumer.changelog-only=true": 4, "consumer.changelog-only=true,changelog.num-retained.max=9": 1} {
 		o := opts{"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1", "write-only": "true"}
-		if k, v, ok := strings.Cut(option, "="); ok {
-			o[k] = v
+		for kv := range strings.SplitSeq(option, ",") {
+			if k, v, ok := strings.Cut(kv, "="); ok {
+				o[k] = v
+			}
 		}
 		tab := declare(t, open(t), "d.t", "k INT", "", o)
 		put(t, tab, []string{"[1]"}, []string{"[2]"}, []string{"[3]"}, []string{"[4]"}, []string{"[5]"})
@@ -161,9 +163,10 @@ func TestConsumerOptions(t *testing.T) {
 	}
 }
 
-// Changelogs that are to live longer than snapshots are set aside when these expire.
+// Changelogs that are to live longer than snapshots are set aside when these expire, and go in their own time. What is
+// not said of them is as for snapshots.
 func TestChangelogsOutliveSnapshots(t *testing.T) {
-	for option, want := range map[string]int{"": 0, "changelog.num-retained.max=9": 3, "changelog.time-retained=9 h": 3} {
+	for option, want := range map[string]int{"": 0, "changelog.num-retained.max=9": 3, "changelog.num-retained.max=3": 2, "changelog.time-retained=9 h": 1} {
 		o := opts{"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1", "write-only": "true"}
 		if k, v, ok := strings.Cut(option, "="); ok {
 			o[k] = v

@@ -42,6 +42,10 @@ type Options struct {
 	// CleanFolders (snapshot.clean-empty-directories) removes folders of buckets and partitions that have
 	// nothing left in them.
 	CleanFolders bool
+	// ChangelogMin, ChangelogMax and ChangelogTime are for changelogs that live longer than their snapshots
+	// (changelog.num-retained.min and so on); zero: as snapshots.
+	ChangelogMin, ChangelogMax int
+	ChangelogTime              time.Duration
 	// KeepChangelogs is for tables whose changelogs live longer than snapshots: they are moved to the
 	// changelog folder. ProducesChangelog says that the table writes changelogs of its own; without
 	// it the files of level 0 are the changelog, and stay.
@@ -53,11 +57,12 @@ type Options struct {
 
 // Result tells what was done.
 type Result struct {
-	Expired   []int64 // snapshots
-	Earliest  int64   // the oldest one now, 0: none
-	DataFiles int     // removed, those that belong to others included
-	MetaFiles int     // removed: manifests, lists, index files, statistics
-	Holes     []int64 // snapshots that were missing before
+	Expired    []int64 // snapshots
+	Changelogs []int64 // that were kept beyond their snapshots
+	Earliest   int64   // the oldest snapshot now, 0: none
+	DataFiles  int     // removed, those that belong to others included
+	MetaFiles  int     // removed: manifests, lists, index files, statistics
+	Holes      []int64 // snapshots that were missing before
 	// Warnings tell of files that could not be read, so that what they name stays behind as orphans.
 	Warnings []error
 }
@@ -82,6 +87,21 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// changelogs are the options as far as they are for changelogs.
+func (o Options) changelogs() Options {
+	if o.ChangelogMin > 0 {
+		o.RetainMin = o.ChangelogMin
+	}
+	if o.ChangelogMax > 0 {
+		o.RetainMax = o.ChangelogMax
+	}
+	if o.ChangelogTime != 0 {
+		o.TimeRetained = o.ChangelogTime
+	}
+	o.ConsumersReadChangelogs = false
+	return o
+}
+
 // Snapshots removes the snapshots that the options let go, oldest first, and all files that no snapshot
 // or tag that stays uses. It may be called again after any error or crash and goes on from there; two
 // calls at a time do no harm. If anything that stays cannot be read, nothing is removed.
@@ -104,7 +124,7 @@ func Snapshots(ctx context.Context, t Table, o Options, now time.Time) (Result, 
 			return r, err
 		}
 	}
-	end, err := t.end(ctx, o, ids, now)
+	end, err := t.end(ctx, o, ids, ids[len(ids)-1], t.Snapshots.Get, now)
 	if err != nil {
 		return r, err
 	}
@@ -135,9 +155,8 @@ func Snapshots(ctx context.Context, t Table, o Options, now time.Time) (Result, 
 	return r, t.execute(ctx, o, p, &r)
 }
 
-// end is the first snapshot that stays, of those given.
-func (t *Table) end(ctx context.Context, o Options, ids []int64, now time.Time) (int64, error) {
-	latest := ids[len(ids)-1]
+// end is the first of the snapshots or changelogs given that stays.
+func (t *Table) end(ctx context.Context, o Options, ids []int64, latest int64, get func(context.Context, int64) (*snapshot.Snapshot, error), now time.Time) (int64, error) {
 	// The numbers of snapshots count, as in Java, not how many there are: a hole counts as snapshots.
 	first := ids[0]
 	if o.RetainMax < math.MaxInt {
@@ -147,7 +166,8 @@ func (t *Table) end(ctx context.Context, o Options, ids []int64, now time.Time) 
 	if !o.ConsumersReadChangelogs {
 		next, err := t.Snapshots.MinNext(ctx)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("expire: nothing is deleted while a consumer cannot be read, as nobody knows what it needs; "+
+				"delete its file if the consumer is no longer used, or let it write it anew: %w", err)
 		}
 		stop = min(stop, next)
 	}
@@ -159,7 +179,7 @@ func (t *Table) end(ctx context.Context, o Options, ids []int64, now time.Time) 
 		if id >= stop {
 			break
 		}
-		s, err := t.Snapshots.Get(ctx, id)
+		s, err := get(ctx, id)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -170,7 +190,7 @@ func (t *Table) end(ctx context.Context, o Options, ids []int64, now time.Time) 
 			return id, nil
 		}
 	}
-	return min(stop, latest), nil
+	return min(stop, ids[len(ids)-1]), nil
 }
 
 // execute hides and deletes. The order matters: a crash at any point leaves what the next call needs to
@@ -195,22 +215,8 @@ func (t *Table) execute(ctx context.Context, o Options, p *plan, r *Result) erro
 			}
 		}
 	}
-	for _, f := range p.external {
-		fsys, path, err := t.External(ctx, f)
-		if err != nil {
-			return fmt.Errorf("expire: external file %s: %w", f, err)
-		}
-		if err := fsys.Delete(ctx, path); err != nil {
-			return fmt.Errorf("expire: delete: %w", err)
-		}
-	}
-	if err := t.remove(ctx, p.data); err != nil {
+	if err := t.removeData(ctx, o, p); err != nil {
 		return err
-	}
-	if o.CleanFolders {
-		if err := t.cleanFolders(ctx, p.data); err != nil {
-			return err
-		}
 	}
 	r.DataFiles = len(p.data) + len(p.external)
 	for i, s := range p.expiring {
@@ -230,6 +236,23 @@ func (t *Table) execute(ctx context.Context, o Options, p *plan, r *Result) erro
 		r.Expired = append(r.Expired, s.ID)
 	}
 	return nil
+}
+
+// removeData removes the data files.
+func (t *Table) removeData(ctx context.Context, o Options, p *plan) error {
+	for _, f := range p.external {
+		fsys, path, err := t.External(ctx, f)
+		if err != nil {
+			return fmt.Errorf("expire: external file %s: %w", f, err)
+		}
+		if err := fsys.Delete(ctx, path); err != nil {
+			return fmt.Errorf("expire: delete: %w", err)
+		}
+	}
+	if err := t.remove(ctx, p.data); err != nil || !o.CleanFolders {
+		return err
+	}
+	return t.cleanFolders(ctx, p.data)
 }
 
 // cleanFolders removes the folders of files that are gone, if nothing is left in them, and those above, up to

@@ -116,14 +116,10 @@ func (t *Table) references(ctx context.Context) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		logs, err := b.Changelogs(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range append(ids, logs...) {
-			s, err := b.ChangelogOrSnapshot(ctx, id)
+		for _, id := range ids {
+			s, err := b.Get(ctx, id)
 			if err == nil {
-				err = t.refer(ctx, s, used)
+				err = t.refer(ctx, s, false, used)
 			}
 			if errors.Is(err, fs.ErrNotExist) {
 				// It may have expired meanwhile.
@@ -139,6 +135,20 @@ func (t *Table) references(ctx context.Context) (map[string]bool, error) {
 				return nil, err
 			}
 		}
+		// Only now: whoever expires a snapshot sets its changelog aside before anything of it is deleted.
+		logs, err := b.Changelogs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range logs {
+			s, err := b.Changelog(ctx, id)
+			if err == nil {
+				err = t.refer(ctx, s, true, used)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // expired meanwhile
+				return nil, err
+			}
+		}
 		tags, err := b.Tags(ctx)
 		if err != nil {
 			return nil, err
@@ -146,7 +156,7 @@ func (t *Table) references(ctx context.Context) (map[string]bool, error) {
 		for _, tag := range tags {
 			tagged := *tag.Snapshot
 			tagged.ChangelogManifestList = "" // not kept by tags
-			err := t.refer(ctx, &tagged, used)
+			err := t.refer(ctx, &tagged, false, used)
 			if errors.Is(err, fs.ErrNotExist) {
 				if _, e := b.Tag(ctx, tag.Name); errors.Is(e, fs.ErrNotExist) {
 					continue // deleted meanwhile
@@ -160,21 +170,29 @@ func (t *Table) references(ctx context.Context) (map[string]bool, error) {
 	return used, nil
 }
 
-// refer notes all files that a snapshot refers to, those it deletes included: expiry finds them by it.
-func (t *Table) refer(ctx context.Context, s *snapshot.Snapshot, used map[string]bool) error {
-	if err := t.meta(ctx, s, true, used); err != nil {
-		return err
+// refer notes all files that a snapshot refers to, those it deletes included: expiry finds them by it. Of one
+// that expired and left its changelog the lists that are still there count.
+func (t *Table) refer(ctx context.Context, s *snapshot.Snapshot, expired bool, used map[string]bool) error {
+	if !expired {
+		if err := t.meta(ctx, s, true, used); err != nil {
+			return err
+		}
 	}
-	for _, l := range []string{s.BaseManifestList, s.DeltaManifestList, s.ChangelogManifestList} {
-		if l == "" {
+	for _, l := range lists(s) {
+		metas, err := t.Manifests.ReadList(ctx, l)
+		if expired && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		metas, err := t.Manifests.ReadList(ctx, l)
 		if err != nil {
 			return err
 		}
+		used[l] = true
 		for i := range metas {
+			used[metas[i].Name] = true
 			entries, err := t.Manifests.Read(ctx, &metas[i], nil)
+			if expired && errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 			if err != nil {
 				return err
 			}

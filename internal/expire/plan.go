@@ -129,6 +129,10 @@ func (t *Table) planData(ctx context.Context, o Options, p *plan, end *snapshot.
 			}
 		}
 	}
+	return t.addAll(p, gone)
+}
+
+func (t *Table) addAll(p *plan, gone map[fileKey]manifest.Entry) error {
 	for _, e := range gone {
 		if err := t.addData(p, &e); err != nil {
 			return err
@@ -263,20 +267,23 @@ func (t *Table) indexPath(e *manifest.IndexEntry) (string, error) {
 	return t.Paths.Index(e.Name), nil
 }
 
+// lists are the manifest lists of a snapshot.
+func lists(s *snapshot.Snapshot) []string {
+	out := []string{s.BaseManifestList, s.DeltaManifestList}
+	if s.ChangelogManifestList != "" {
+		out = append(out, s.ChangelogManifestList)
+	}
+	return out
+}
+
 // meta notes all metadata files that a snapshot refers to. Tags keep no changelogs.
 func (t *Table) meta(ctx context.Context, s *snapshot.Snapshot, changelog bool, used map[string]bool) error {
-	lists := []string{s.BaseManifestList, s.DeltaManifestList}
-	if changelog && s.ChangelogManifestList != "" {
-		lists = append(lists, s.ChangelogManifestList)
-	}
-	for _, l := range lists {
-		used[l] = true
-		metas, err := t.Manifests.ReadList(ctx, l)
-		if err != nil {
-			return err
+	for _, l := range lists(s) {
+		if l == s.ChangelogManifestList && !changelog {
+			continue
 		}
-		for i := range metas {
-			used[metas[i].Name] = true
+		if err := t.list(ctx, l, false, used); err != nil {
+			return err
 		}
 	}
 	if s.IndexManifest != "" {
@@ -291,6 +298,22 @@ func (t *Table) meta(ctx context.Context, s *snapshot.Snapshot, changelog bool, 
 	}
 	if s.Statistics != "" {
 		used[s.Statistics] = true
+	}
+	return nil
+}
+
+// list notes a list and its manifests; it may be gone if only the changelog of its snapshot is left.
+func (t *Table) list(ctx context.Context, name string, mayBeGone bool, used map[string]bool) error {
+	metas, err := t.Manifests.ReadList(ctx, name)
+	if mayBeGone && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	used[name] = true
+	for i := range metas {
+		used[metas[i].Name] = true
 	}
 	return nil
 }

@@ -144,6 +144,19 @@ func (s *Store) PutChangelog(ctx context.Context, c *Snapshot) error {
 	return putHint(ctx, s.fs, s.root+changelogDir+"/"+paths.Latest, c.ID)
 }
 
+// DeleteChangelog removes the file of a changelog.
+func (s *Store) DeleteChangelog(ctx context.Context, id int64) error {
+	if err := s.fs.Delete(ctx, s.ChangelogPath(id)); err != nil {
+		return fmt.Errorf("snapshot: delete changelog %d: %w", id, err)
+	}
+	return nil
+}
+
+// HintEarliestChangelog writes the EARLIEST hint of the changelogs.
+func (s *Store) HintEarliestChangelog(ctx context.Context, id int64) error {
+	return putHint(ctx, s.fs, s.root+changelogDir+"/"+paths.Earliest, id)
+}
+
 // ChangelogOrSnapshot reads a snapshot, or its changelog if only that is left.
 func (s *Store) ChangelogOrSnapshot(ctx context.Context, id int64) (*Snapshot, error) {
 	snap, err := s.Get(ctx, id)
