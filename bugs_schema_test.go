@@ -2,6 +2,7 @@ package tarn_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,6 +105,40 @@ func TestOverwriteOfADatePartition(t *testing.T) {
 		t.Errorf("the refused overwrite left %v, %v", left, err)
 	}
 	same(t, tab, "id", "", "[1]", "[9]", "[8]")
+}
+
+// B062: a partition is named by its value, or by the name of its folder.
+func TestOverwriteOfPartitionsByFolderName(t *testing.T) {
+	for _, c := range []struct {
+		typ, row  string
+		specs     []string
+		otherRow  string
+		plainName bool
+	}{
+		{"TIMESTAMP(3)", `"2024-01-01T12:30:00.000000000"`, []string{"2024-01-01 12:30:00", "2024-01-01T12:30", "2024-01-01T12:30:00", "2024-01-01 12:30:00.000"}, `"2024-01-01T12:30:00.345000000"`, false},
+		{"TIMESTAMP(6)", `"1969-12-31T23:59:59.500000000"`, []string{"1969-12-31T23:59:59.5", "1969-12-31T23:59:59.500"}, `"1969-12-31T23:59:00.000000000"`, false},
+		{"TIMESTAMP_LTZ(3)", `"2024-01-01T00:00:00.000000000Z"`, []string{"2024-01-01T00:00", "2024-01-01"}, `"2024-01-01T00:01:00.000000000Z"`, false},
+		{"DATE", `"2021-01-01"`, []string{"18628", "2021-01-01"}, `"2021-01-02"`, false},
+		{"DATE", `"2021-01-01"`, []string{"2021-01-01", "18628"}, `"2021-01-02"`, true},
+		{"TIME(3)", `"12:30:00.000"`, []string{"45000000", "12:30:00", "12:30"}, `"12:30:00.500"`, false},
+		{"STRING", "null", []string{"__DEFAULT_PARTITION__"}, `"x"`, false},
+		{"INT", "null", []string{"__DEFAULT_PARTITION__"}, "0", true},
+		{"DATE", "null", []string{"__DEFAULT_PARTITION__"}, `"2021-01-01"`, false},
+		{"BOOLEAN", "true", []string{"true", "TRUE"}, "false", false},
+		{"DECIMAL(5,2)", `"-1.50"`, []string{"-1.50", "-1.5"}, `"1.50"`, false},
+	} {
+		tab := declare(t, open(t), "d.t", "id INT,p "+c.typ, "", opts{"partition.legacy-name": fmt.Sprint(!c.plainName)}, "p")
+		put(t, tab, []string{"[1," + c.row + "]", "[2," + c.otherRow + "]"})
+		for i, spec := range c.specs {
+			row := fmt.Sprintf("[%d,%s]", 10+i, c.row)
+			in := func(yield func(tarn.Batch, error) bool) { yield(rows(t, tab, objects(t, tab, []string{row})...), nil) }
+			if _, err := tab.Overwrite(t.Context(), tarn.OverwriteOptions{Partition: map[string]*string{"p": &spec}}, in); err != nil {
+				t.Errorf("%s: %q: %v", c.typ, spec, err)
+				continue
+			}
+			same(t, tab, "", "", row, "[2,"+c.otherRow+"]")
+		}
+	}
 }
 
 // B065: floating point numbers have one total order, wherever rows are compared.

@@ -323,7 +323,7 @@ func (t *Table) partitionsOf(o OverwriteOptions) (*commit.Overwrite, error) {
 			if !ok {
 				return nil, fmt.Errorf("there is no column %q", k)
 			}
-			if v == nil {
+			if v == nil || *v == options.PartitionDefault.Get(t.opts) { // the name of its folder
 				spec[k] = nil
 				continue
 			}

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,10 @@ func checkPartition(t *tarn.Table, fields []types.Field, part []parse.PartitionV
 		}
 		seen[fields[i].Name] = true
 		if v := part[k].Value; v != nil && v.Kind != parse.Null {
+			if v.Text == cmp.Or(t.Options()["partition.default-name"], "__DEFAULT_PARTITION__") { // as the folder is called
+				part[k].Value = &parse.Literal{Kind: parse.Null, Span: v.Span}
+				continue
+			}
 			if _, err := types.ParseDatum(fields[i].Type, v.Text); err != nil {
 				return &Error{Msg: fmt.Sprintf("PARTITION (%s = %s): %v", part[k].Column, parse.QuoteString(v.Text), err), Err: tarn.ErrInvalid}
 			}

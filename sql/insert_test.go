@@ -82,3 +82,21 @@ func TestUpdateTellsWhatDoesNotFit(t *testing.T) {
 		want(t, s, `SELECT id, v, d, CAST(t9 AS VARCHAR) FROM k ORDER BY id`, "1|(null)|2.5|2024-01-01 00:00:00 / 2|20|2|(null)")
 	})
 }
+
+// PARTITION takes the names that folders of partitions have: B062.
+func TestPartitionsByFolderName(t *testing.T) {
+	s := session(t, true)
+	must(t, s, `CREATE TABLE t (id INT, ts TIMESTAMP(3)) PARTITIONED BY (ts)`)
+	must(t, s, `INSERT INTO t VALUES (1, '2024-01-01 12:30:00'), (2, NULL), (3, '2024-01-01 12:30:01')`)
+	must(t, s, `INSERT OVERWRITE t PARTITION (ts = '2024-01-01T12:30') VALUES (11)`)
+	must(t, s, `INSERT OVERWRITE t PARTITION (ts = '__DEFAULT_PARTITION__') VALUES (12)`)
+	must(t, s, `INSERT INTO t PARTITION (ts = '__DEFAULT_PARTITION__') VALUES (22)`)
+	must(t, s, `ALTER TABLE t DROP PARTITION (ts = '2024-01-01T12:30:01')`)
+	want(t, s, `SELECT id, ts FROM t ORDER BY id`, "11|2024-01-01T12:30:00 / 12|(null) / 22|(null)")
+	must(t, s, `TRUNCATE t PARTITION (ts = '__DEFAULT_PARTITION__')`)
+	want(t, s, `SELECT id FROM t`, "11")
+	must(t, s, `CREATE TABLE n (id INT, s STRING) PARTITIONED BY (s) WITH ('partition.default-name' = 'none')`)
+	must(t, s, `INSERT INTO n PARTITION (s = 'none') VALUES (1)`)
+	must(t, s, `INSERT INTO n PARTITION (s = '__DEFAULT_PARTITION__') VALUES (2)`)
+	want(t, s, `SELECT id, s FROM n ORDER BY id`, "1|(null) / 2|__DEFAULT_PARTITION__")
+}

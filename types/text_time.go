@@ -120,8 +120,8 @@ func fraction(s string) int64 {
 	return ms
 }
 
-// ParseTimestamp reads 2024-02-29, 2024-02-29 12:34:56 or 2024-02-29T12:34:56.123456789Z as a point
-// in time and cuts it to a precision. A day after the month's last is the last (as in the
+// ParseTimestamp reads 2024-02-29, 2024-02-29 12:34:56, 2024-02-29T12:34 (as folders of partitions are
+// called) or 2024-02-29T12:34:56.123456789Z as a point in time and cuts it to a precision. A day after the month's last is the last (as in the
 // reference). Nothing but digits counts seconds, milli-, micro- or nanoseconds since 1970 by the
 // precision 0, 3, 6 or 9.
 func ParseTimestamp(s string, precision int) (Instant, error) {
@@ -160,6 +160,9 @@ func ParseTimestamp(s string, precision int) (Instant, error) {
 	}
 	clock, frac, _ := strings.Cut(clock, ".")
 	parts = strings.Split(clock, ":")
+	if len(parts) == 2 && s[i] == 'T' && !strings.Contains(s, ".") {
+		parts = append(parts, "0")
+	}
 	if len(parts) != 3 || len(frac) > 9 || !digits(frac) {
 		return bad()
 	}
