@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -134,6 +135,63 @@ func TestTimesInFiles(t *testing.T) {
 	for k, w := range want {
 		if got[k] != w {
 			t.Errorf("column %s is %s, want %s", k, got[k], w)
+		}
+	}
+}
+
+// B093: times before 1970 and after, in dictionaries and out of them, are found by filters that leave out pages and row
+// groups.
+func TestTimesAmongManyRows(t *testing.T) {
+	const n, same = 3000, 10
+	for _, typ := range []string{"TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(9)", "TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ(6)", "TIMESTAMP_LTZ(9)", "DATE", "TIME(3)"} {
+		for _, dictionary := range []string{"true", "false"} {
+			tab := declare(t, open(t), "d.t", "id INT,v "+typ, "", opts{"write-only": "true", "parquet.enable.dictionary": dictionary, "parquet.page.size": "1 kb", "file.block-size": "20 kb"})
+			value := func(i int) (stored, literal string) {
+				at := time.Date(1969, 12, 31, 23, 59, 0, 0, time.UTC).Add(time.Duration(i/same) * time.Second)
+				layout := "2006-01-02 15:04:05"
+				switch {
+				case typ == "DATE":
+					at, layout = at.AddDate(0, 0, i/same-100), "2006-01-02"
+				case typ == "TIME(3)":
+					at, layout = at.Add(time.Minute+time.Duration(i/same)*7*time.Millisecond), "15:04:05.000"
+				case strings.Contains(typ, "(3)"):
+					at, layout = at.Add(time.Duration(i/same)*time.Millisecond), layout+".000"
+				case strings.Contains(typ, "(6)"):
+					at, layout = at.Add(time.Duration(i/same)*time.Microsecond), layout+".000000"
+				case strings.Contains(typ, "(9)"):
+					at, layout = at.Add(time.Duration(i/same)), layout+".000000000"
+				}
+				literal = at.Format(layout)
+				stored = literal
+				if strings.HasPrefix(typ, "TIMESTAMP") {
+					stored = at.Format("2006-01-02T15:04:05.000000000")
+					if strings.Contains(typ, "LTZ") {
+						stored += "Z"
+					}
+				}
+				return stored, literal
+			}
+			in := make([]string, n)
+			for i := range in {
+				v, _ := value(i)
+				in[i] = fmt.Sprintf("[%d,%q]", i, v)
+			}
+			put(t, tab, in)
+			for _, i := range []int{0, 5, 599, 600, 1234, n - 1} {
+				first := i / same * same
+				_, literal := value(i)
+				for where, want := range map[string][]string{
+					"v = '" + literal + "'":                                    in[first : first+same],
+					fmt.Sprintf("v <= '%s' AND id >= %d", literal, first-5):    in[max(first-5, 0) : first+same],
+					fmt.Sprintf("v > '%s' AND id < %d", literal, first+same+3): in[first+same : min(first+same+3, n)],
+				} {
+					got := get(t, tab, "", where, 0)
+					slices.Sort(got)
+					if d := cmp.Diff(append([]string{}, slices.Sorted(slices.Values(want))...), got); d != "" {
+						t.Errorf("%s, dictionary %s, %s (-want +got):\n%s", typ, dictionary, where, d)
+					}
+				}
+			}
 		}
 	}
 }

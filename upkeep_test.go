@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -208,5 +209,54 @@ func TestEmptyFoldersGo(t *testing.T) {
 		}
 		put(t, tab, []string{"[1,2]"})
 		same(t, tab, "", "", "[1,2]", "[2,1]")
+	}
+}
+
+// B045: expiry keeps what the last of all consumers needs, also after it was set back; one that is gone, or far ahead,
+// holds nothing back. What expired before a consumer was set back is told by check.
+func TestExpiryKeepsWhatConsumersNeed(t *testing.T) {
+	tab := declare(t, open(t), "d.t", "k! INT,v INT", "", opts{"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1", "write-only": "true"})
+	for i := range 12 {
+		put(t, tab, []string{fmt.Sprintf("[%d,%d]", i%3, i)})
+	}
+	for _, step := range []struct {
+		consumer string
+		next     int64 // 0: it is deleted
+		first    int64 // snapshot that is left
+	}{
+		{"far", 40, 0}, {"a", 6, 0}, {"b", 4, 4}, {"b", 8, 6}, {"c", 7, 6}, {"a", 9, 7}, {"c", 12, 8}, {"b", 0, 9}, {"b", 5, 9}, {"b", 0, 9}, {"a", 0, 12},
+	} {
+		var err error
+		if step.next > 0 {
+			err = tab.PutConsumer(t.Context(), step.consumer, step.next)
+		} else {
+			err = tab.DeleteConsumer(t.Context(), step.consumer)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step.first == 0 {
+			continue
+		}
+		if _, err := tab.ExpireSnapshots(t.Context(), tarn.ExpireOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		ids, err := tab.Snapshots(t.Context())
+		if err != nil || ids[0] != step.first {
+			t.Errorf("%s at %d: snapshots %v are left, want %d and later (%v)", step.consumer, step.next, ids, step.first, err)
+		}
+		old, err := tab.With(t.Context(), opts{"scan.snapshot-id": fmt.Sprint(ids[0])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int(ids[0])
+		same(t, old, "k,v", "", fmt.Sprintf("[%d,%d]", (n-1)%3, n-1), fmt.Sprintf("[%d,%d]", (n-2)%3, n-2), fmt.Sprintf("[%d,%d]", (n-3)%3, n-3))
+		r, err := tab.Check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(fmt.Sprint(r.Problems), "goes on at snapshot 5, which has expired"); told != (step.next == 5) {
+			t.Errorf("%s at %d: check tells %v", step.consumer, step.next, r.Problems)
+		}
 	}
 }
