@@ -98,6 +98,12 @@ func TestTextRefused(t *testing.T) {
 		{"TIME", "1:x"},
 		{"TIMESTAMP", "2024-02-29 1"},
 		{"TIMESTAMP", "20240-02-29 01:02:03"},
+		{"TIMESTAMP", "2024-02-29 12:34"}, // with a T it is the name of a folder
+		{"TIMESTAMP", "2024-02-29T12:34.5"},
+		{"TIMESTAMP", "2024-02-29T12"},
+		{"TIMESTAMP", "2024-02-29T24:00"},
+		{"TIMESTAMP", "2024-00-10"},
+		{"TIMESTAMP", "2024-01-00 00:00:00"},
 		{"ARRAY<INT>", "[]"},
 	} {
 		if d, err := ParseDatum(MustParse(c[0]), c[1]); err == nil {

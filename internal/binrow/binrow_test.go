@@ -110,6 +110,23 @@ func TestEncodeErrors(t *testing.T) {
 	}
 }
 
+// Decimals of more than 18 digits have as few bytes as they need, as the reference's: keys and buckets depend on it.
+func TestBytesOfDecimals(t *testing.T) {
+	dec := []types.Type{types.MustParse("DECIMAL(20,0)")}
+	for n, want := range map[int64]string{
+		0: "00", 127: "7f", 128: "0080", 255: "00ff", 256: "0100", -1: "ff", -128: "80", -129: "ff7f", -255: "ff01", -256: "ff00", 32767: "7fff", 32768: "008000", -32768: "8000", -32769: "ff7fff",
+		math.MaxInt64: "7fffffffffffffff", math.MinInt64: "8000000000000000",
+	} {
+		b, err := Encode(dec, []types.Datum{decimal128.FromI64(n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hex.EncodeToString(b[16 : 16+b[8]]); got != want || int(b[8]) != len(want)/2 || len(b) != 32 {
+			t.Errorf("%d: %d bytes of %x, want %s", n, b[8], b, want)
+		}
+	}
+}
+
 func TestDecodeErrors(t *testing.T) {
 	str, dec, ts9 := types.StringType, types.MustParse("DECIMAL(38,0)"), types.MustParse("TIMESTAMP(9)")
 	for _, c := range []struct {
