@@ -3,6 +3,7 @@ package tarn_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/types"
@@ -257,6 +259,60 @@ func TestExpiryKeepsWhatConsumersNeed(t *testing.T) {
 		}
 		if told := strings.Contains(fmt.Sprint(r.Problems), "goes on at snapshot 5, which has expired"); told != (step.next == 5) {
 			t.Errorf("%s at %d: check tells %v", step.consumer, step.next, r.Problems)
+		}
+	}
+}
+
+// B053: orphans are found where the table's options put its files, and nothing else is taken for one: files beside the
+// data, of another folder, with other names, prefixes and suffixes. Folders stay.
+func TestOrphansOfEveryLayout(t *testing.T) {
+	for _, o := range []opts{
+		{"data-file.path-directory": "data"},
+		{"data-file.path-directory": "a/b", "partition.legacy-name": "false"},
+		{"data-file.prefix": "x-", "file.suffix.include.compression": "true"},
+		{"changelog-file.prefix": "log-", "index-file-in-data-file-dir": "true"},
+	} {
+		for _, columns := range []string{"k! INT,p! DATE,v INT", "k INT,p DATE,v INT"} {
+			tab := declare(t, open(t), "d.t", columns, "", o, "p")
+			put(t, tab, []string{`[1,"2024-01-01",1]`}, []string{`[1,"2024-01-01",2]`, `[2,"1969-12-31",3]`})
+			compact(t, tab)
+			if err := tab.CreateTag(t.Context(), "t", 1); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tab.ExpireSnapshots(t.Context(), tarn.ExpireOptions{RetainMin: 1, RetainMax: 1, TimeRetained: time.Nanosecond}); err != nil {
+				t.Fatal(err)
+			}
+			files, err := tab.FileNames(t.Context())
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
+			}
+			var lost []string
+			err = filepath.WalkDir(tab.Path(), func(p string, d os.DirEntry, err error) error {
+				if err == nil && !d.IsDir() && strings.Contains(p, "/bucket-0/") && len(lost) == 0 {
+					lost = []string{filepath.Join(filepath.Dir(p), "data-lost-0.parquet"), filepath.Join(filepath.Dir(filepath.Dir(p)), "bucket-9", "lost.index"), filepath.Join(tab.Path(), "manifest", "manifest-lost-0")}
+				}
+				return err
+			})
+			if err != nil || lost == nil {
+				t.Fatal(lost, err)
+			}
+			for _, f := range append(lost, filepath.Join(tab.Path(), "notes", "bucket-0", "kept"), filepath.Join(tab.Path(), "schema", "schema-0.bak")) {
+				putFile(t, f, "x")
+			}
+			left, err := tab.Orphans(t.Context(), time.Now().Add(time.Hour), false)
+			slices.Sort(left)
+			if d := cmp.Diff(slices.Sorted(slices.Values(lost)), left); d != "" || err != nil {
+				t.Errorf("%v, %s: orphans (-want +got), %v:\n%s", o, columns, err, d)
+			}
+			for _, f := range lost {
+				if _, err := os.Stat(filepath.Dir(f)); err != nil {
+					t.Errorf("%v: a folder went: %v", o, err)
+				}
+			}
+			same(t, tab, "k,v", "v > 1", "[1,2]", "[2,3]")
+			if r, err := tab.Check(t.Context()); err != nil || len(r.Problems) > 0 {
+				t.Errorf("%v: %+v, %v", o, r, err)
+			}
 		}
 	}
 }
