@@ -114,16 +114,26 @@ func (e *edit) checkClustering(what string) error {
 }
 
 func (c ResetOption) apply(e *edit) error {
-	if _, ok := e.s.Options[c.Key]; !ok {
+	_, set := e.s.Options[c.Key]
+	if !set && e.o.Idempotent {
 		return nil
 	}
-	if e.o.HasSnapshots && (options.Immutable(c.Key) || c.Key == "bucket") {
-		return fmt.Errorf("option %s cannot be reset any more: files were written by it", c.Key)
-	}
-	if e.o.HasSnapshots && c.Key == "clustering.columns" {
-		if err := e.checkClustering("reset"); err != nil {
-			return err
+	if e.o.HasSnapshots {
+		switch { // whether it is set or not, as in Java
+		case options.Immutable(c.Key), c.Key == "bucket":
+			return fmt.Errorf("option %s cannot be reset any more: files were written by it", c.Key)
+		case c.Key == "clustering.columns":
+			if err := e.checkClustering("reset"); err != nil {
+				return err
+			}
+		case c.Key == options.DeletionVectors.Key():
+			if err := e.checkSet(c.Key, "false"); err != nil {
+				return err
+			}
 		}
+	}
+	if !set {
+		return nil
 	}
 	delete(e.s.Options, c.Key)
 	e.done = true

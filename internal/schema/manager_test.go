@@ -264,6 +264,33 @@ func TestOldFaultsStay(t *testing.T) {
 	}
 }
 
+// Options by which files were written cannot be reset once there are some, whether they are set or not: it would be a
+// change of their value, or is meant as one.
+func TestResetOfFixedOptions(t *testing.T) {
+	s, err := Create(Definition{Fields: fields("k INT", "ts TIMESTAMP(3)"), Options: map[string]string{
+		"bucket": "-1", "deletion-vectors.enabled": "true", "record-level.time-field": "ts", "record-level.expire-time": "1 d", "num-levels": "4",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, refused := range map[string]bool{
+		"bucket": true, "bucket-key": true, "merge-engine": true, "rowkind.field": true, "primary-key": true, "partition": true, "data-file.path-directory": true,
+		"deletion-vectors.enabled": true, "num-levels": false, "sequence.field": false, "file.format": false, "unknown": false, "record-level.expire-time": false,
+	} {
+		if _, err := s.Apply([]Change{ResetOption{key}}, ApplyOptions{HasSnapshots: true}); (err != nil) != refused {
+			t.Errorf("reset of %s: %v, want it refused: %t", key, err, refused)
+		}
+		if _, err := s.Apply([]Change{ResetOption{key}}, ApplyOptions{}); err != nil {
+			t.Errorf("reset of %s without snapshots: %v", key, err)
+		}
+	}
+	for _, typ := range []string{"DATE", "STRING"} {
+		if _, err := s.Apply([]Change{UpdateType{Path: []string{"ts"}, Type: types.MustParse(typ)}}, ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "record-level.time-field") {
+			t.Errorf("time field of %s: %v", typ, err)
+		}
+	}
+}
+
 func TestIdempotent(t *testing.T) {
 	s, err := Create(Definition{Fields: fields("k INT", "v INT")})
 	if err != nil {

@@ -44,7 +44,10 @@ func (v *validation) options() {
 		}
 	}
 	if n := strings.TrimSpace(v.s.Options["record-level.time-field"]); n != "" {
-		v.known("option record-level.time-field", n)
+		kinds := []types.Kind{types.Int, types.BigInt, types.Timestamp, types.TimestampLTZ}
+		if f, ok := v.known("option record-level.time-field", n); ok && options.RecordExpireTime.Set(v.opts) && !slices.Contains(kinds, f.Type.Kind) {
+			v.add("option record-level.time-field: column %q is of type %s, it has to be INT, BIGINT or a TIMESTAMP", n, f.Type)
+		}
 	}
 	if _, ok := v.s.Options["full-compaction.delta-commits"]; ok && len(v.s.PrimaryKeys) == 0 && options.Bucket.Get(v.opts) == -1 {
 		v.add("option full-compaction.delta-commits: an append table without buckets cannot have it")
