@@ -4,13 +4,17 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/types"
 )
 
 // reschema gives the records of a file another schema.
@@ -234,5 +238,66 @@ func TestCutManifest(t *testing.T) {
 	}
 	if _, err := s.Read(t.Context(), &metas[0], nil); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "bytes, its list says") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A manifest that has entries of a partition is never left out by the statistics in its list, whatever values there are:
+// what it deletes would come back. One that can have none is.
+func TestMayHold(t *testing.T) {
+	ts := []types.Type{{Kind: types.Varchar, Length: 10}, {Kind: types.Double}, {Kind: types.Int}}
+	values := [][]types.Datum{{nil, "", "a", "b", "bb", "ä", "\U0010ffff"}, {nil, math.NaN(), math.Inf(1), 0.0, math.Copysign(0, -1), -1.5}, {nil, int64(-5), int64(0), int64(7)}}
+	r := rand.New(rand.NewPCG(1, 2))
+	row := func() ([]byte, []types.Datum) {
+		var p []types.Datum
+		for _, v := range values {
+			p = append(p, v[r.IntN(len(v))])
+		}
+		b, err := binrow.EncodeWithArity(ts, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b, p
+	}
+	s := newTestStore(t, Config{Partition: ts})
+	left := 0
+	for range 500 {
+		m := &Meta{}
+		var all [][]byte
+		var nulls [3]int
+		var entries []Entry
+		for range 1 + r.IntN(4) {
+			b, p := row()
+			for i := range p {
+				if p[i] == nil {
+					nulls[i]++
+				}
+			}
+			e := entry(Add, file("x", 0))
+			e.Partition = b
+			entries, all = append(entries, e), append(all, b)
+			m.Added++
+		}
+		var err error
+		if m.PartitionStats, err = partitionStats(ts, entries); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range all {
+			if !s.MayHold(m, b) {
+				t.Fatalf("%v: a partition of it is denied", m.PartitionStats)
+			}
+		}
+		b, p := row()
+		holds := s.MayHold(m, b)
+		for i := range p {
+			if (p[i] == nil && nulls[i] == 0 || p[i] != nil && nulls[i] == len(all)) && holds {
+				t.Errorf("%v is not left out of %v", p, m.PartitionStats)
+			}
+		}
+		if !holds {
+			left++
+		}
+	}
+	if left < 100 {
+		t.Errorf("only %d were left out", left)
 	}
 }
