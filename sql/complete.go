@@ -30,7 +30,7 @@ func (s *Session) Complete(ctx context.Context, text string) (word string, names
 			i--
 		}
 		before := rest[i:]
-		if tables, err := s.cat.Tables(ctx, before); err == nil && len(tables) > 0 {
+		if tables, _ := s.cat.Tables(ctx, before); len(tables) > 0 { // those that can be told of
 			add(tables...)
 		} else {
 			add(s.columnsNamed(ctx, text)...)
@@ -44,9 +44,8 @@ func (s *Session) Complete(ctx context.Context, text string) (word string, names
 		add(dbs...)
 	}
 	if s.db != "" {
-		if tables, err := s.cat.Tables(ctx, s.db); err == nil {
-			add(tables...)
-		}
+		tables, _ := s.cat.Tables(ctx, s.db)
+		add(tables...)
 	}
 	add(s.columnsNamed(ctx, text)...)
 	if len(names) == 0 {

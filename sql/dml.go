@@ -22,6 +22,9 @@ func (s *Session) insert(ctx context.Context, script string, x *parse.Insert) (*
 	if err != nil {
 		return nil, err
 	}
+	if t.Ident().System != "" {
+		return nil, fmt.Errorf("%w: %s is a system table and cannot be written", tarn.ErrInvalid, t.Name())
+	}
 	if t, err = t.With(ctx, optionMap(x.Options)); err != nil {
 		return nil, err
 	}
@@ -148,7 +151,7 @@ func (s *Session) columnsOf(ctx context.Context, inner engineText) ([]string, er
 	text := concat("DESCRIBE SELECT * FROM (", inner, ") q")
 	r, err := s.engine.query(ctx, text.text)
 	if err != nil {
-		return nil, text.locate(err)
+		return nil, s.located(ctx, text, err)
 	}
 	var names []string
 	for err == nil {

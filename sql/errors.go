@@ -15,9 +15,10 @@ type EngineError struct {
 	Msg  string
 	// Place is where in the script the mistake is, nil if the engine did not tell.
 	Place *parse.Error
+	Hint  string
 
-	pos     int // in the text that the engine got, -1 unknown
-	subtype string
+	pos     int  // in the text that the engine got, -1 unknown
+	noTable bool // the engine does not know a table
 }
 
 // engineMessage reads a message of the engine, which is told to give them as JSON.
@@ -36,7 +37,10 @@ func engineMessage(msg string) *EngineError {
 		}
 		return &EngineError{Kind: kind, Msg: rest, pos: -1}
 	}
-	e := &EngineError{Kind: m.Kind, Msg: m.Msg, pos: -1, subtype: m.Subtype}
+	// The tables of the lake are queries to the engine, of which it says this.
+	m.Msg = strings.Replace(m.Msg, "Values list \"", "Table \"", 1)
+	e := &EngineError{Kind: m.Kind, Msg: m.Msg, pos: -1}
+	e.noTable = e.Kind == "Catalog" && m.Subtype == "MISSING_ENTRY" && strings.HasPrefix(e.Msg, "Table with")
 	if n, err := strconv.Atoi(m.Position); err == nil {
 		e.pos = n
 	}
@@ -59,7 +63,7 @@ func (e *EngineError) Error() string {
 // (tarn.ErrNotExist), or is one that the engine does not have (tarn.ErrUnsupported).
 func (e *EngineError) Unwrap() error {
 	switch {
-	case e.Kind == "Catalog" && e.subtype == "MISSING_ENTRY" && strings.HasPrefix(e.Msg, "Table with"):
+	case e.noTable:
 		return tarn.ErrNotExist
 	case e.Kind == "Parser", e.Kind == "Binder", e.Kind == "Catalog", e.Kind == "Syntax":
 		return tarn.ErrInvalid

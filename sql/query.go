@@ -73,6 +73,34 @@ func (s *Session) query(ctx context.Context, script string, q *parse.Query) (*Re
 	return s.run(ctx, text)
 }
 
+// located gives an error of the engine its place. What the engine says of a table that neither it nor the current database
+// has is replaced: its suggestions are names of its own catalog.
+func (s *Session) located(ctx context.Context, text engineText, err error) error {
+	err = text.locate(err)
+	var e *EngineError
+	if !errors.As(err, &e) || !e.noTable {
+		return err
+	}
+	_, rest, _ := strings.Cut(e.Msg, "Table with name ")
+	name, _, ok := strings.Cut(rest, " does not exist!")
+	if !ok {
+		return err
+	}
+	e.Msg, e.Hint = "table "+name+" does not exist", "write database.table, or USE a database first"
+	if s.db != "" {
+		name = s.db + "." + name
+		e.Msg, e.Hint = "table "+name+" does not exist", ""
+		var near *Error
+		if errors.As(s.nearest(ctx, name, err), &near) {
+			e.Hint = near.Hint
+		}
+	}
+	if e.Place != nil {
+		e.Place.Msg = e.Msg
+	}
+	return err
+}
+
 // run gives a text to the engine as it is.
 func (s *Session) run(ctx context.Context, text engineText) (*Result, error) {
 	e, err := s.start()
@@ -88,7 +116,7 @@ func (s *Session) run(ctx context.Context, text engineText) (*Result, error) {
 	}
 	if err != nil {
 		s.dropScans()
-		return nil, text.locate(err)
+		return nil, s.located(ctx, text, err)
 	}
 	r = &locatedRows{r, text}
 	if r.kind() != queryRows {

@@ -277,7 +277,10 @@ func (s *Session) start() (engine, error) {
 
 func (s *Session) set(x *parse.Set) (*Result, error) {
 	if x.Key == "tarn.sql.raw-files" {
-		s.o.NoRaw = !x.Reset && x.Value == "false"
+		if v := strings.ToLower(x.Value); !x.Reset && v != "true" && v != "false" {
+			return nil, fmt.Errorf("%w: %s: %q is neither true nor false", tarn.ErrInvalid, x.Key, x.Value)
+		}
+		s.o.NoRaw = !x.Reset && strings.EqualFold(x.Value, "false")
 		return message("tarn.sql.raw-files is %t", !s.o.NoRaw), nil
 	}
 	return nil, &Error{Msg: fmt.Sprintf("there is no setting %q of the session", x.Key), Hint: "there is tarn.sql.raw-files; settings of DuckDB are set without quotes: SET threads = 4", Err: tarn.ErrInvalid}

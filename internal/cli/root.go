@@ -135,6 +135,8 @@ func hints(err error) []string {
 		add(e.hint)
 	case *sql.Error:
 		add(e.Hint)
+	case *sql.EngineError:
+		add(e.Hint)
 	case *parse.Error:
 		add(e.Hint)
 	}

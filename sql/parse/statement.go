@@ -59,7 +59,11 @@ func (p *parser) create() (Statement, error) {
 	case p.accept("TABLE"):
 		return p.createTable(start)
 	case p.is("EXTERNAL", "TABLE"), p.is("OR", "REPLACE", "TABLE"):
-		return nil, p.errorAt(p.cur(), "CREATE "+strings.ToUpper(p.cur().text)+" TABLE is not supported", "write CREATE TABLE [IF NOT EXISTS], after DROP TABLE IF EXISTS where the old one shall go")
+		what := "EXTERNAL"
+		if p.is("OR") {
+			what = "OR REPLACE"
+		}
+		return nil, p.errorAt(p.cur(), "CREATE "+what+" TABLE is not supported", "write CREATE TABLE [IF NOT EXISTS], after DROP TABLE IF EXISTS where the old one shall go")
 	}
 	// CREATE TEMP TABLE, VIEW, MACRO, SECRET, …: DuckDB's.
 	p.pos = 0
