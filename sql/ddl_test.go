@@ -53,3 +53,22 @@ func TestCreateTableRefuses(t *testing.T) {
 	fails(t, s, `CREATE TABLE d (a INT NOT NULL) AS SELECT NULL`, tarn.ErrInvalid, "column a is NOT NULL")
 	want(t, s, `SHOW TABLES LIKE 'd%'`, "")
 }
+
+// SHOW CREATE TABLE gives a statement that makes the same table, whatever is in its names, comments and defaults.
+func TestShowCreateTableRoundTrip(t *testing.T) {
+	s := session(t, true)
+	must(t, s, `CREATE TABLE t ("a""b" ROW<`+"`x``y`"+` INT COMMENT 'it''s', `+"`z.w`"+` ARRAY<MAP<STRING NOT NULL, ROW<`+"`from`"+` INT NOT NULL>>>> COMMENT E'line\nbreak',
+		"ba`+"`"+`ck" INT, k DECIMAL(38, 10) DEFAULT 1e-3, bb BOOLEAN DEFAULT false, ts TIMESTAMP(9) DEFAULT '2024-01-01 00:00:00.123456789', vb VARBINARY(3), bi BINARY(2), c CHAR(3),
+		v VARCHAR(7) DEFAULT 'it''s', d DATE DEFAULT '1500-02-28', ti TIME(3), z TIMESTAMP_LTZ(0) NOT NULL, m MULTISET<STRING>, va VARIANT, f FLOAT, g DOUBLE, t1 TINYINT, s1 SMALLINT, b8 BIGINT,
+		PRIMARY KEY (Z, "ba`+"`"+`ck") NOT ENFORCED) COMMENT 'of ''t''' PARTITIONED BY ("BA`+"`"+`CK") WITH ('bucket' = '2', 'o''x' = 'y''z')`)
+	text := must(t, s, `SHOW CREATE TABLE t`)
+	before := must(t, s, `SELECT fields, partition_keys, primary_keys, options, comment FROM t$schemas`)
+	must(t, s, `DROP TABLE t`)
+	must(t, s, text)
+	if after := must(t, s, `SELECT fields, partition_keys, primary_keys, options, comment FROM t$schemas`); after != before {
+		t.Errorf("%s\nmakes\n%s\nwas\n%s", text, after, before)
+	}
+	if again := must(t, s, `SHOW CREATE TABLE t`); again != text {
+		t.Errorf("then it is\n%s\nwas\n%s", again, text)
+	}
+}
