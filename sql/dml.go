@@ -97,6 +97,22 @@ func (s *Session) insertQuery(ctx context.Context, script string, x *parse.Inser
 		return nil, none, err
 	}
 	names, err := s.columnsOf(ctx, inner)
+	if e := (*EngineError)(nil); errors.As(err, &e) && strings.HasPrefix(e.Msg, "Cannot combine types") && len(x.Query.Values) > 0 && !x.ByName {
+		// Values of a column that have no type in common are cast one by one.
+		cols, cerr := insertColumns(script, x, fields)
+		if cerr != nil {
+			return nil, none, cerr
+		}
+		for i, v := range x.Query.Values {
+			if v.Column < len(cols) {
+				x.Query.Values[i].Text = duckType(cols[v.Column].Type)
+			}
+		}
+		s.dropScans()
+		if inner, err = s.rewrite(ctx, script, &x.Query); err == nil {
+			names, err = s.columnsOf(ctx, inner)
+		}
+	}
 	if err != nil {
 		return nil, none, err
 	}

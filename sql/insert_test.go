@@ -100,3 +100,15 @@ func TestPartitionsByFolderName(t *testing.T) {
 	must(t, s, `INSERT INTO n PARTITION (s = '__DEFAULT_PARTITION__') VALUES (2)`)
 	want(t, s, `SELECT id, s FROM n ORDER BY id`, "1|(null) / 2|__DEFAULT_PARTITION__")
 }
+
+// Values of one column may be written in several ways, as each is cast to the column's type.
+func TestInsertValuesOfSeveralTypes(t *testing.T) {
+	s := session(t, true)
+	must(t, s, `CREATE TABLE t (id INT, f DOUBLE, d DATE, s STRING DEFAULT 'x', a ARRAY<DOUBLE>)`)
+	must(t, s, "INSERT INTO t VALUES (1, 'nan', '2024-01-01', 'y', ['1']), ('2', 1.5, DATE '2024-01-02', DEFAULT, [2.5]), (3, (SELECT f FROM db.t LIMIT 1), NULL, 5, NULL), (4, 1e308 + 0, `upper`('2024-01-04'), E'a\\nb', [])")
+	want(t, s, `SELECT id, f, CAST(d AS VARCHAR), s FROM t ORDER BY id`, "1|NaN|2024-01-01|y / 2|1.5|2024-01-02|x / 3|(null)|(null)|5 / 4|1e+308|2024-01-04|a\nb")
+	fails(t, s, `INSERT INTO t (id, f) VALUES (1, 'nan'), (2, 1.5, 3)`, tarn.ErrInvalid, "same length")
+	fails(t, s, `INSERT INTO t (id, f) VALUES (1, 'nan'), (2, nope)`, tarn.ErrInvalid, "column 46: ")
+	fails(t, s, `INSERT INTO t (id, f) VALUES (1, 'x'), (2, 1.5)`, nil, "'x'")
+	want(t, s, `SELECT count(*) FROM t`, "4")
+}

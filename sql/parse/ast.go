@@ -269,8 +269,8 @@ type Query struct {
 	Names []NameRef
 	// Backquotes are the `names`, which DuckDB writes in double quotes.
 	Backquotes []Ident
-	// Defaults are the words DEFAULT in the VALUES of an INSERT.
-	Defaults []Default
+	// Defaults are the words DEFAULT in the VALUES of an INSERT, Values all else that stands there.
+	Defaults, Values []Value
 	// Verb is the first word in upper case: SELECT, WITH, EXPLAIN, PRAGMA, …
 	Verb string
 	// Kept says that the engine keeps the text and runs it later: CREATE VIEW, CREATE MACRO, PREPARE.
@@ -279,10 +279,10 @@ type Query struct {
 	Body int
 }
 
-// Default is the word DEFAULT in place of a value.
-type Default struct {
+// Value is a value of VALUES.
+type Value struct {
 	Column int    // which value of its row, from 0
-	Text   string // what DuckDB gets instead, set by who knows the columns
+	Text   string // set by who knows the columns: what DuckDB gets for DEFAULT, the type that another value is cast to
 	Span
 }
 

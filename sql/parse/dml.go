@@ -55,43 +55,51 @@ func (p *parser) insert() (Statement, error) {
 	if p.cur().kind == eof {
 		return nil, p.unexpected("SELECT or VALUES")
 	}
-	if s.Query.Defaults, err = p.insertValues(); err != nil {
+	defaults, values, err := p.insertValues()
+	if err != nil {
 		return nil, err
 	}
-	defaults := s.Query.Defaults
 	if s.Query, err = p.query(); err != nil {
 		return nil, err
 	}
-	s.Query.Defaults = defaults
+	s.Query.Defaults, s.Query.Values = defaults, values
 	s.Span = p.span(start)
 	return s, nil
 }
 
-// insertValues looks ahead over the query of an INSERT: it finds DEFAULT in place of values, and clauses that other
+// insertValues looks ahead over the query of an INSERT: it finds the values of VALUES, and clauses that other
 // databases have behind the query.
-func (p *parser) insertValues() ([]Default, error) {
-	var out []Default
-	values := p.is("VALUES")
-	depth, column := 0, 0
+func (p *parser) insertValues() (defaults, values []Value, err error) {
+	isValues := p.is("VALUES")
+	depth, column, first := 0, 0, 0
+	item := func(end int) { // the value that ends before this token
+		v := Value{Column: column, Span: Span{p.toks[first].start, p.toks[end-1].end}}
+		if end == first+1 && p.toks[first].is("DEFAULT") {
+			defaults = append(defaults, v)
+		} else if end > first {
+			values = append(values, v)
+		}
+		column, first = column+1, end+1
+	}
 	for i := p.pos; p.toks[i].kind != eof; i++ {
 		switch t := p.toks[i]; {
 		case t.is("("), t.is("["), t.is("{"):
 			if depth++; depth == 1 {
-				column = 0
+				column, first = 0, i+1
 			}
 		case t.is(")"), t.is("]"), t.is("}"):
-			depth--
-		case depth == 1 && t.is(","):
-			column++
-		case values && depth == 1 && t.is("DEFAULT") && (p.toks[i-1].is("(") || p.toks[i-1].is(",")) && (p.toks[i+1].is(")") || p.toks[i+1].is(",")):
-			out = append(out, Default{Column: column, Span: Span{t.start, t.end}})
+			if depth--; depth == 0 && isValues {
+				item(i)
+			}
+		case depth == 1 && isValues && t.is(","):
+			item(i)
 		case depth == 0 && t.is("RETURNING"):
-			return nil, p.errorAt(t, "RETURNING is not supported", "")
+			return nil, nil, p.errorAt(t, "RETURNING is not supported", "")
 		case depth == 0 && t.is("ON") && (p.toks[i+1].is("CONFLICT") || p.toks[i+1].is("DUPLICATE")):
-			return nil, p.errorAt(t, "ON "+strings.ToUpper(p.toks[i+1].text)+" is not supported", "INSERT INTO a table with a primary key replaces rows of the same key")
+			return nil, nil, p.errorAt(t, "ON "+strings.ToUpper(p.toks[i+1].text)+" is not supported", "INSERT INTO a table with a primary key replaces rows of the same key")
 		}
 	}
-	return out, nil
+	return defaults, values, nil
 }
 
 // hintOptions takes /*+ OPTIONS('k' = 'v') */ if it comes next.

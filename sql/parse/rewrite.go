@@ -56,13 +56,21 @@ func (q *Query) RewriteMapped(script string, replace func(i int) (string, bool),
 			edits = append(edits, edit{d.Span, d.Text})
 		}
 	}
+	for _, v := range q.Values {
+		if v.Text != "" {
+			edits = append(edits, edit{Span{v.Start, v.Start}, "CAST("}, edit{Span{v.End, v.End}, " AS " + v.Text + ")"})
+		}
+	}
 	for _, b := range q.Backquotes {
 		edits = append(edits, edit{b.Span, Quote(b.Name)})
 	}
 	// Wider edits come first where several start or overlap: a backquoted name within a replaced table.
 	slices.SortStableFunc(edits, func(a, b edit) int {
-		if a.Start != b.Start {
+		switch {
+		case a.Start != b.Start:
 			return a.Start - b.Start
+		case a.End == a.Start || b.End == b.Start: // what is put in stands before what is replaced
+			return a.End - b.End
 		}
 		return b.End - a.End
 	})
