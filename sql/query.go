@@ -24,6 +24,7 @@ type source struct {
 	fields []types.Field // as the engine calls them
 	names  []types.Field // as the table calls them
 	filter predicate.Predicate
+	bare   bool // a call of the engine's reader may stand for it, without a SELECT around
 }
 
 // renamed says whether the engine has another name for a column.
@@ -182,7 +183,9 @@ func (s *Session) rewrite(ctx context.Context, script string, q *parse.Query) (e
 			}
 			return none, e
 		}
-		sources[i] = src
+		if sources[i] = src; src != nil {
+			src.bare = readableBare(src, script)
+		}
 	}
 	s.pushFilters(ctx, script, q, sources)
 	texts := make([]string, len(q.Refs))
@@ -303,6 +306,10 @@ func (s *Session) relation(ctx context.Context, src *source) (string, error) {
 		raw, rest = p.SplitRaw(ctx, engineFinds)
 	}
 	var parts []string
+	if src.bare && len(raw) > 0 && rest.Parts() == 0 {
+		// The engine would otherwise guess the number of rows, and join in another order.
+		return fmt.Sprintf("read_parquet([%s], schema = MAP {%s}, explicit_cardinality = %d, hive_partitioning = false)", quoteAll(raw), strings.Join(rawSchema(src.fields), ", "), p.Rows()), nil
+	}
 	if len(raw) > 0 {
 		parts = append(parts, "SELECT "+strings.Join(rawColumns(src.fields), ", ")+" FROM read_parquet(["+quoteAll(raw)+"], hive_partitioning = false)")
 	}
@@ -365,20 +372,6 @@ func quoteAll(files []string) string {
 		q[i] = parse.QuoteString(f)
 	}
 	return strings.Join(q, ", ")
-}
-
-// rawColumns are the columns as the engine's own reader has to give them: with the types of scans.
-func rawColumns(fields []types.Field) []string {
-	out := make([]string, len(fields))
-	for i, f := range fields {
-		out[i] = parse.Quote(f.Name)
-		// Only these come out of files as another type; a cast would hide the others from pruning.
-		switch f.Type.Kind {
-		case types.Time, types.Array, types.Map, types.Multiset, types.Row:
-			out[i] = "CAST(" + out[i] + " AS " + duckType(f.Type) + ") AS " + out[i]
-		}
-	}
-	return out
 }
 
 type emptyReader struct{}
