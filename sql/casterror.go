@@ -49,6 +49,7 @@ func (s *Session) explainInsert(ctx context.Context, script string, x *parse.Ins
 	for i := range cols {
 		names[i] = fmt.Sprint("c", i)
 	}
+	castValues(x, nil)
 	return s.explainCast(ctx, "insert into", table, cols, failed, func(i int) (engineText, error) {
 		inner, err := s.rewrite(ctx, script, &x.Query)
 		return concat("SELECT "+names[i]+" FROM (SELECT * FROM (", inner, ") v) q("+strings.Join(names, ", ")+")"), err

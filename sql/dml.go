@@ -85,6 +85,7 @@ func (s *Session) insertQuery(ctx context.Context, script string, x *parse.Inser
 			}
 			return cols, concat("VALUES (" + strings.Join(values, ", ") + ")"), nil
 		}
+		castValues(x, cols)
 		for i, d := range x.Query.Defaults {
 			x.Query.Defaults[i].Text = "NULL" // the row is too long if it stays
 			if d.Column < len(cols) {
@@ -92,25 +93,18 @@ func (s *Session) insertQuery(ctx context.Context, script string, x *parse.Inser
 			}
 		}
 	}
-	inner, err := s.rewrite(ctx, script, &x.Query)
-	if err != nil {
-		return nil, none, err
-	}
-	names, err := s.columnsOf(ctx, inner)
-	if e := (*EngineError)(nil); errors.As(err, &e) && strings.HasPrefix(e.Msg, "Cannot combine types") && len(x.Query.Values) > 0 && !x.ByName {
-		// Values of a column that have no type in common are cast one by one.
-		cols, cerr := insertColumns(script, x, fields)
-		if cerr != nil {
-			return nil, none, cerr
-		}
-		for i, v := range x.Query.Values {
-			if v.Column < len(cols) {
-				x.Query.Values[i].Text = duckType(cols[v.Column].Type)
-			}
-		}
-		s.dropScans()
+	query := func() (inner engineText, names []string, err error) {
 		if inner, err = s.rewrite(ctx, script, &x.Query); err == nil {
 			names, err = s.columnsOf(ctx, inner)
+		}
+		return inner, names, err
+	}
+	inner, names, err := query()
+	if e := (*EngineError)(nil); errors.As(err, &e) && castValues(x, nil) {
+		// A value that does not fit is explained when it is written, unless the values have no type in common.
+		s.dropScans()
+		if in, n, again := query(); !errors.As(again, &e) || !strings.HasPrefix(e.Msg, "Cannot combine types") {
+			inner, names, err = in, n, again
 		}
 	}
 	if err != nil {
@@ -130,6 +124,18 @@ func (s *Session) insertQuery(ctx context.Context, script string, x *parse.Inser
 		hint = "name the columns that you have: INSERT INTO t (a, b) …"
 	}
 	return cols, inner, checkWidth(inner, &x.Query, names, cols, hint)
+}
+
+// castValues has each value of VALUES cast to the type of its column, as the engine does for tables of its own: else it looks
+// for one type of all rows. Without columns they stay as they are. It is false if there are none.
+func castValues(x *parse.Insert, cols []types.Field) bool {
+	for i, v := range x.Query.Values {
+		x.Query.Values[i].Text = ""
+		if v.Column < len(cols) {
+			x.Query.Values[i].Text = duckType(cols[v.Column].Type)
+		}
+	}
+	return len(x.Query.Values) > 0
 }
 
 // checkWidth compares the number of columns of a query with that of the columns it is written to.

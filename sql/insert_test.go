@@ -107,8 +107,11 @@ func TestInsertValuesOfSeveralTypes(t *testing.T) {
 	must(t, s, `CREATE TABLE t (id INT, f DOUBLE, d DATE, s STRING DEFAULT 'x', a ARRAY<DOUBLE>)`)
 	must(t, s, "INSERT INTO t VALUES (1, 'nan', '2024-01-01', 'y', ['1']), ('2', 1.5, DATE '2024-01-02', DEFAULT, [2.5]), (3, (SELECT f FROM db.t LIMIT 1), NULL, 5, NULL), (4, 1e308 + 0, `upper`('2024-01-04'), E'a\\nb', [])")
 	want(t, s, `SELECT id, f, CAST(d AS VARCHAR), s FROM t ORDER BY id`, "1|NaN|2024-01-01|y / 2|1.5|2024-01-02|x / 3|(null)|(null)|5 / 4|1e+308|2024-01-04|a\nb")
+	must(t, s, `INSERT INTO t (s) VALUES (1), (2.5), (TRUE), (DATE '2024-01-01')`)
+	want(t, s, `SELECT s FROM t WHERE id IS NULL ORDER BY s`, "1 / 2.5 / 2024-01-01 / true")
 	fails(t, s, `INSERT INTO t (id, f) VALUES (1, 'nan'), (2, 1.5, 3)`, tarn.ErrInvalid, "same length")
 	fails(t, s, `INSERT INTO t (id, f) VALUES (1, 'nan'), (2, nope)`, tarn.ErrInvalid, "column 46: ")
 	fails(t, s, `INSERT INTO t (id, f) VALUES (1, 'x'), (2, 1.5)`, nil, "'x'")
-	want(t, s, `SELECT count(*) FROM t`, "4")
+	fails(t, s, `INSERT INTO t (id, f) VALUES (1, 'x'), (2, '1.5')`, tarn.ErrInvalid, "column f: value 'x' does not fit DOUBLE")
+	want(t, s, `SELECT count(id) FROM t`, "4")
 }
