@@ -132,8 +132,15 @@ func sized(buf []byte, n int) []byte {
 	return buf[:n]
 }
 
+// maxPacked is how large a page of so many packed bytes may say to be for memory to be taken on its word.
+func maxPacked(n int) int { return 1<<20 + 256*n }
+
+// zstdRoom is the room behind a page with which blocks of zstd are unpacked faster: its decoder may then write
+// beyond the end of what it copies.
+const zstdRoom = zstdBlock + 32
+
 func unpackZstd(buf, src []byte, size int) ([]byte, error) {
-	if cap(buf) < size+slack && size > 1<<20+256*len(src) {
+	if cap(buf) < size+slack && size > maxPacked(len(src)) {
 		return streamZstd(src, size)
 	}
 	buf = sized(buf, size)

@@ -224,6 +224,9 @@ func (p *pages) load(g *page, entries int) error {
 }
 
 func (p *pages) unpack(b []byte, size int) ([]byte, error) {
+	if p.codec == codecZstd && !p.low && size >= minBuffer && size <= maxPacked(len(b)) {
+		p.buf = sized(p.buf, size+zstdRoom)
+	}
 	out, err := p.codec.unpack(p.buf, b, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s data: %w", p.codec, err)

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -209,6 +210,12 @@ func (s *boolSink) array() arrow.Array {
 	return array.MakeFromData(array.NewData(s.dt, len(s.buf), bufs, nil, s.null, 0))
 }
 
+// shortValue is a value of up to 16 bytes.
+type shortValue struct {
+	b [16]byte
+	n uint8
+}
+
 // bytesSink is the sink of strings and bytes.
 type bytesSink struct {
 	dt    arrow.DataType
@@ -217,9 +224,11 @@ type bytesSink struct {
 	data  []byte
 	most  int // bytes of the largest batch so far
 
-	dictOffs []int32
-	dictData []byte
-	short    bool // no value of the dictionary is longer than 16 bytes
+	dictOffs  []int32
+	dictData  []byte
+	longest   int  // bytes of its longest value
+	short     bool // no value is longer than 16 bytes, and all of them are in dictShort
+	dictShort []shortValue
 	validity
 }
 
@@ -239,11 +248,16 @@ func (s *bytesSink) dictionary(v *values, n int) (err error) {
 	if err != nil {
 		return err
 	}
-	s.short = true
+	s.longest = 0
 	for i := range n {
-		s.short = s.short && s.dictOffs[i+1]-s.dictOffs[i] <= 16
+		s.longest = max(s.longest, int(s.dictOffs[i+1]-s.dictOffs[i]))
 	}
-	s.dictData = append(s.dictData, make([]byte, slack)...)
+	if s.short = s.longest <= 16; s.short {
+		s.dictShort = make([]shortValue, n)
+		for i := range s.dictShort {
+			s.dictShort[i].n = uint8(copy(s.dictShort[i].b[:], s.dictData[s.dictOffs[i]:s.dictOffs[i+1]]))
+		}
+	}
 	return nil
 }
 
@@ -268,6 +282,9 @@ func (s *bytesSink) dense(v *values, n int) (err error) {
 }
 
 func (s *bytesSink) indexed(ix []uint32) error {
+	if s.short {
+		return s.shortIndexed(ix)
+	}
 	offs, last := s.dictOffs, uint32(len(s.dictOffs)-1)
 	var total int64
 	for _, x := range ix {
@@ -280,23 +297,34 @@ func (s *bytesSink) indexed(ix []uint32) error {
 	if int64(k)+total > maxStrings {
 		return errStrings
 	}
-	s.data = roomFor(s.data, int(total)+slack)
-	dst := s.data
-	if s.short {
-		// Sixteen bytes are copied whatever the length: the next value overwrites what is too much.
-		for _, x := range ix {
-			from := offs[x]
-			*(*[16]byte)(dst[k:]) = *(*[16]byte)(s.dictData[from:])
-			k += int(offs[x+1] - from)
-			s.offs = append(s.offs, int32(k))
-		}
-	} else {
-		for _, x := range ix {
-			k += copy(dst[k:], s.dictData[offs[x]:offs[x+1]])
-			s.offs = append(s.offs, int32(k))
-		}
+	s.data = roomFor(s.data, int(total))
+	for _, x := range ix {
+		k += copy(s.data[k:], s.dictData[offs[x]:offs[x+1]])
+		s.offs = append(s.offs, int32(k))
 	}
-	s.data = dst[:k]
+	return nil
+}
+
+// shortIndexed copies sixteen bytes of each value, whatever its length: the next one overwrites what is too much.
+func (s *bytesSink) shortIndexed(ix []uint32) error {
+	k, at := len(s.data), len(s.offs)
+	if int64(k)+int64(len(ix))*int64(s.longest) > maxStrings {
+		return errStrings
+	}
+	dst := roomFor(s.data, len(ix)*s.longest+slack)
+	s.offs = slices.Grow(s.offs, len(ix))
+	offs := s.offs[at : at+len(ix)]
+	dict := s.dictShort
+	for i, x := range ix {
+		if int(x) >= len(dict) {
+			return errIndex
+		}
+		v := &dict[x]
+		*(*[16]byte)(dst[k:]) = v.b
+		k += int(v.n)
+		offs[i] = int32(k)
+	}
+	s.data, s.offs = dst[:k], s.offs[:at+len(ix)]
 	return nil
 }
 

@@ -327,7 +327,7 @@ func (v *values) plainStrings(offs []int32, data []byte, n int) ([]int32, []byte
 			}
 			b = v.data
 		}
-		data = append(data, b[pos:pos+l]...)
+		data = appendShort(data, b, pos, l)
 		pos += l
 		offs = append(offs, int32(len(data)))
 	}
@@ -337,6 +337,21 @@ func (v *values) plainStrings(offs []int32, data []byte, n int) ([]int32, []byte
 	v.left -= n
 	v.pos = pos
 	return offs, data, nil
+}
+
+// appendShort appends the n bytes at an offset of src, faster than append if they are few and there is room behind
+// them, here and there.
+func appendShort(dst, src []byte, at, n int) []byte {
+	k := len(dst)
+	if n > 64 || cap(dst)-k < 64 || cap(src)-at < 64 {
+		return append(dst, src[at:at+n]...)
+	}
+	to, from := dst[k:k+64], src[at:at+64]
+	*(*[32]byte)(to) = *(*[32]byte)(from)
+	if n > 32 {
+		*(*[32]byte)(to[32:]) = *(*[32]byte)(from[32:])
+	}
+	return dst[:k+n]
 }
 
 // skip passes over n values.

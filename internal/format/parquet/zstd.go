@@ -47,7 +47,7 @@ const zstdBlock = 128 << 10
 // write. It gives nil if nothing is gained or if src is not one frame and no more. The result lies in buf if that is large
 // enough for the whole; else buf is not to be used any more.
 func unpackZstdPart(buf, src []byte, size, need int) []byte {
-	if size <= zstdBlock || size > maxPage || size > 1<<20+256*len(src) || need >= size {
+	if size <= zstdBlock || size > maxPage || size > maxPacked(len(src)) || need >= size {
 		return nil
 	}
 	var h zstd.Header
