@@ -14,8 +14,8 @@ type Source interface {
 	// Open starts behind a position that an earlier Source of the same kind and configuration gave with an
 	// event (its bytes); nil is the beginning. It is called once.
 	Open(ctx context.Context, from []byte) error
-	// Fetch gives the next events, at least one; the Position of each is set. It waits for them as long as ctx
-	// allows. io.EOF means that there will be no more. A message that cannot be understood is an event of
+	// Fetch gives the next events, at least one; the Position of each is set, but for those that are about no
+	// place in the source. It waits for them as long as ctx allows. io.EOF means that there will be no more. A message that cannot be understood is an event of
 	// kind Bad; an error means that the source cannot go on. The slice, not what it refers to, may be used
 	// again by the next call.
 	Fetch(ctx context.Context) ([]decode.Event, error)
@@ -23,4 +23,13 @@ type Source interface {
 	Ack(ctx context.Context, upTo []byte) error
 	// Close ends the source; a second call does nothing.
 	Close() error
+}
+
+// Noting is a Source that has to remember more than where it is.
+type Noting interface {
+	Source
+	// Note gives, as JSON, what is to be kept with the position of the newest event.
+	Note() ([]byte, error)
+	// Recall gives back the newest note that was kept, before Open.
+	Recall(note []byte) error
 }

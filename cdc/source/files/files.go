@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tarnlake/tarn/cdc/decode"
@@ -89,6 +90,7 @@ type files struct {
 	off    int64 // where to read on
 	done   bool  // io.EOF was given
 	closed bool
+	seen   seen
 }
 
 // entry is a file to read.
@@ -99,8 +101,7 @@ type entry struct {
 
 // Open implements source.Source.
 func (f *files) Open(ctx context.Context, from []byte) error {
-	var err error
-	if f.list, err = find(ctx, f.opts); err != nil {
+	if err := f.look(ctx); err != nil {
 		return err
 	}
 	if from == nil {
@@ -115,6 +116,7 @@ func (f *files) Open(ctx context.Context, from []byte) error {
 	}
 	for f.at = range f.list {
 		if f.list[f.at].path == p.File {
+			f.seen.upTo(f.list, f.at)
 			return f.resume(ctx, p)
 		}
 	}
@@ -173,6 +175,9 @@ func (f *files) Fetch(ctx context.Context) ([]decode.Event, error) {
 		if f.done || f.closed {
 			return nil, io.EOF
 		}
+		if events := f.seen.tell(); len(events) > 0 {
+			return events, nil
+		}
 		if f.file == nil {
 			if f.at >= len(f.list) {
 				if err := f.end(ctx); err != nil {
@@ -183,6 +188,7 @@ func (f *files) Fetch(ctx context.Context) ([]decode.Event, error) {
 			if err := f.openFile(ctx); err != nil {
 				return nil, err
 			}
+			f.seen.upTo(f.list[f.at:], 0)
 			f.r.start(f.list[f.at].path, 0, 0, f.r.events, nil)
 			f.off = 0
 		}
@@ -256,25 +262,40 @@ func (f *files) end(ctx context.Context) error {
 		return ctx.Err()
 	case <-t.C:
 	}
+	was := f.r.file
+	if err := f.look(ctx); err != nil {
+		return err
+	}
+	f.at = slices.IndexFunc(f.list, func(e entry) bool { return e.path == was })
+	switch {
+	case f.at < 0 && was == "": // there was none
+		f.at = 0
+	case f.at < 0: // it is gone, and so are those before it
+		f.at = slices.IndexFunc(f.list, func(e entry) bool { return !f.seen.known[nameSum(e.path)] })
+		if f.at < 0 {
+			f.at = len(f.list)
+		}
+	case f.file == nil:
+		f.at++
+	}
+	return nil
+}
+
+// look lists the files. Those that come too late are not among them.
+func (f *files) look(ctx context.Context) error {
 	list, err := find(ctx, f.opts)
 	if err != nil {
 		return err
 	}
-	// Only what comes behind the file that is being read is new.
-	if f.file == nil {
-		if len(f.list) == 0 {
-			f.list = list
-		}
-		return nil
-	}
-	for i, e := range list {
-		if e.path == f.list[f.at].path {
-			f.list, f.at = list, i
-			break
-		}
-	}
+	f.list = f.seen.inTime(list)
 	return nil
 }
+
+// Note implements source.Noting.
+func (f *files) Note() ([]byte, error) { return f.seen.note(f.list) }
+
+// Recall implements source.Noting.
+func (f *files) Recall(note []byte) error { return f.seen.recall(note) }
 
 // Ack implements source.Source: files stay as they are.
 func (f *files) Ack(context.Context, []byte) error { return nil }

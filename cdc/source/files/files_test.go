@@ -372,6 +372,111 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// A file whose name stands before that of one that was begun is told, once, and never read, whether it comes while files
+// are followed or between two runs; those behind it are.
+func TestLateFile(t *testing.T) {
+	for _, suffix := range []string{"", ".gz"} {
+		dir := t.TempDir()
+		put := func(name string, id int) {
+			data := event(id, name) + "\n"
+			if suffix != "" {
+				data = gzipped(data)
+			}
+			write(t, dir+"/"+name+suffix, data)
+		}
+		var note []byte
+		var place []byte
+		// open starts anew, where the last one stopped.
+		open := func() source.Noting {
+			s := newSource(t, files.Options{Paths: []string{dir}, Follow: true, Poll: time.Millisecond}).(source.Noting)
+			if note != nil {
+				if err := s.Recall(note); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Open(t.Context(), place); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		next := func(s source.Noting, wants ...string) {
+			t.Helper()
+			for len(wants) > 0 {
+				events, err := s.Fetch(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, ev := range events {
+					if got := sourcetest.Describe(ev); len(wants) == 0 || !strings.Contains(got, wants[0]) {
+						t.Fatalf("got %s, want %q", got, wants)
+					}
+					wants = wants[1:]
+					if ev.Position != nil {
+						if place, err = ev.Position.MarshalBinary(); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+		}
+		idle := func(s source.Noting) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			if events, err := s.Fetch(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("nothing new: %d events, %v", len(events), err)
+			}
+		}
+		end := func(s source.Noting) {
+			t.Helper()
+			var err error
+			if note, err = s.Note(); err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+		}
+		put("b", 1)
+		put("d", 2)
+		s := open()
+		next(s, "id=1", "id=2")
+		put("c", 3)
+		put("e", 4)
+		next(s, "c"+suffix+" came after "+dir+"/d"+suffix+" was begun", "id=4")
+		idle(s)
+		put("f", 5)
+		next(s, "id=5")
+		end(s)
+		put("a", 6)
+		put("g", 7)
+		s = open()
+		next(s, "a"+suffix+" came after", "id=7")
+		idle(s)
+		end(s)
+		// Told, and not taken: it is told again.
+		put("a2", 8)
+		s = open()
+		next(s, "a2"+suffix+" came after")
+		end(s)
+		s = open()
+		next(s, "a2"+suffix+" came after")
+		idle(s)
+		end(s)
+		s = open()
+		idle(s)
+		s.Close()
+		for _, name := range []string{"a", "b", "c", "d"} { // files that were read may go
+			if err := os.Remove(dir + "/" + name + suffix); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s = open()
+		idle(s)
+		put("h", 9)
+		next(s, "id=9")
+		s.Close()
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
 		opts files.Options
