@@ -18,6 +18,9 @@ type Checkpoint = jobs.Checkpoint
 // TableState is a table's part of a Checkpoint.
 type TableState = jobs.TableState
 
+// CheckpointStep is the number and the place of a Checkpoint.
+type CheckpointStep = jobs.Step
+
 // TableStatus is the status of a table within a job.
 type TableStatus = jobs.Status
 

@@ -2,6 +2,8 @@ package tarn
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	iofs "io/fs"
@@ -320,6 +322,24 @@ func checkBranch(id Ident) error {
 // Refresh gives the table with its newest schema.
 func (t *Table) Refresh(ctx context.Context) (*Table, error) {
 	return openTable(ctx, t.env, t.id, t.path, t.dynamic)
+}
+
+// Incarnation tells the table from another one that was made under its name after it was dropped: it is of the table's
+// first schema, which holds the time at which it was made.
+func (t *Table) Incarnation(ctx context.Context) (string, error) {
+	ids, err := t.schemas.List(ctx)
+	if err == nil && len(ids) == 0 {
+		err = fmt.Errorf("no schema: %w", ErrNotExist)
+	}
+	if err != nil {
+		return "", t.wrap(err)
+	}
+	data, err := fileio.ReadFile(ctx, t.env.fs, t.schemas.Path(ids[0]))
+	if err != nil {
+		return "", t.wrap(err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // latest reads the newest snapshot, nil if the table has none.

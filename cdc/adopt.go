@@ -17,9 +17,12 @@ import (
 func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error) {
 	if t.t == nil {
 		tab, err := t.w.cat.Table(ctx, t.name)
-		if errors.Is(err, tarn.ErrNotExist) {
+		switch {
+		case errors.Is(err, tarn.ErrNotExist) && t.w.born[t.name] != "":
+			err = dropped(t.name, err)
+		case errors.Is(err, tarn.ErrNotExist):
 			tab, err = t.create(ctx, ev)
-		} else if err == nil {
+		case err == nil:
 			if err = t.checkKeys(tab, ev); err == nil {
 				tab, err = t.setOptions(ctx, tab)
 			}

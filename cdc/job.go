@@ -2,6 +2,7 @@ package cdc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -79,8 +80,46 @@ type runner struct {
 	// back is where tables go back to that are set aside.
 	back map[string]tarn.TableState
 	told map[string]bool // tables of which it was logged that they are set aside
-	// undecided are tables of which nobody can tell whether their last step was committed.
-	undecided map[string]tarn.TableState
+	// held are tables that are set aside with what was prepared for them: nobody can tell whether it was committed, or
+	// the next start has to try again.
+	held map[string]tarn.TableState
+	kept kept
+}
+
+// kept is what a job keeps in its checkpoints besides positions and tables.
+type kept struct {
+	Source json.RawMessage   `json:"source,omitempty"` // note of the source
+	Counts map[string]*Count `json:"counts,omitempty"` // by table; "" are messages of none
+}
+
+// Count is what a job has left out of a table, all its runs together.
+type Count struct {
+	LeftOut   int64 `json:"leftOut,omitempty"`   // rows and messages, by on-error
+	Truncates int64 `json:"truncates,omitempty"` // of the source, which the lake does not follow
+}
+
+// Counts gives what a job has left out up to a checkpoint, by table; "" are messages that belong to none.
+func Counts(ck *tarn.Checkpoint) (map[string]*Count, error) {
+	var k kept
+	if len(ck.Extra) > 0 {
+		if err := json.Unmarshal(ck.Extra, &k); err != nil {
+			return nil, fmt.Errorf("what checkpoint %d keeps: %w", ck.Number, err)
+		}
+	}
+	return k.Counts, nil
+}
+
+// count is that of a table.
+func (r *runner) count(table string) *Count {
+	if r.kept.Counts == nil {
+		r.kept.Counts = map[string]*Count{}
+	}
+	c := r.kept.Counts[table]
+	if c == nil {
+		c = &Count{}
+		r.kept.Counts[table] = c
+	}
+	return c
 }
 
 // Run runs a job, with defaults where it says nothing, until its source ends, Stop is closed or the context ends. It goes on from the job's
@@ -90,7 +129,7 @@ func Run(ctx context.Context, cfg *Config, o RunOptions) (sum *Summary, err erro
 	if err := c.complete(o.Source == nil); err != nil {
 		return &Summary{}, fmt.Errorf("job %s: %w", cfg.Name, err)
 	}
-	r := &runner{cfg: &c, o: o, back: map[string]tarn.TableState{}, undecided: map[string]tarn.TableState{}, told: map[string]bool{}, at: -1}
+	r := &runner{cfg: &c, o: o, back: map[string]tarn.TableState{}, held: map[string]tarn.TableState{}, told: map[string]bool{}, at: -1}
 	if r.o.Clock == nil {
 		r.o.Clock = time.Now //nolint:forbidigo // the default
 	}
@@ -142,6 +181,7 @@ func (r *runner) open(ctx context.Context) error {
 		return err
 	}
 	wo.BadRow, wo.Clock, wo.Pin = r.badRow, r.o.Clock, r.job.User()
+	wo.truncated = func(table string) { r.count(table).Truncates++ }
 	wo.Warn = func(table string, err error) {
 		r.o.Log.Warn("table needs a look", "table", table, "err", err)
 	}
@@ -177,9 +217,11 @@ func (r *runner) badRow(table string, raw []byte, err error) error {
 	switch r.cfg.OnError.Mode {
 	case "skip":
 		r.p.Skipped++
+		r.count(table).LeftOut++
 		return nil
 	case "dead-letter":
 		r.p.Skipped++
+		r.count(table).LeftOut++
 		return r.deadLetter(table, raw, err)
 	}
 	return err
@@ -235,8 +277,8 @@ func (r *runner) run(ctx context.Context) error {
 				if r.last, err = evs[i].Position.MarshalBinary(); err != nil {
 					return err
 				}
+				r.seen++
 			}
-			r.seen++
 			r.bytes += int64(len(evs[i].Raw))
 			r.p.EventMillis = max(r.p.EventMillis, evs[i].Millis)
 		}
@@ -290,7 +332,7 @@ func (r *runner) fetch(ctx context.Context, next time.Time) ([]decode.Event, err
 func (r *runner) tell() {
 	failed := r.w.Failed()
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
-		if _, known := r.undecided[name]; !known && !r.told[name] { // a job may run for long before it ends with its reasons
+		if _, known := r.held[name]; !known && !r.told[name] { // a job may run for long before it ends with its reasons
 			r.told[name] = true
 			r.o.Log.Warn("table is set aside", "table", name, "err", failed[name])
 		}
@@ -317,6 +359,9 @@ func (r *runner) checkpoint(ctx context.Context) error {
 		}
 	}
 	ck := &tarn.Checkpoint{Position: encodePosition(r.last), Events: r.seen, Millis: r.o.Clock().UnixMilli()}
+	if ck.Extra, err = r.extra(); err != nil {
+		return err
+	}
 	for i := range parts {
 		st, err := r.state(&parts[i])
 		if err != nil {
@@ -330,10 +375,15 @@ func (r *runner) checkpoint(ctx context.Context) error {
 			ck.Tables = append(ck.Tables, r.back[name])
 		}
 	}
+	for i := range ck.Tables {
+		if st := &ck.Tables[i]; st.Incarnation == "" {
+			st.Incarnation = r.w.born[st.Table]
+		}
+	}
 	if err := r.job.Write(ctx, ck); err != nil {
 		return err
 	}
-	if err := r.commit(ctx, ck.Number, parts); err != nil {
+	if err := r.commit(ctx, ck, parts); err != nil {
 		return err
 	}
 	for _, p := range parts {
@@ -354,6 +404,17 @@ func (r *runner) checkpoint(ctx context.Context) error {
 	return r.job.Trim(ctx, 3)
 }
 
+// extra is what a checkpoint keeps besides positions and tables.
+func (r *runner) extra() (json.RawMessage, error) {
+	if n, ok := r.src.(source.Noting); ok {
+		var err error
+		if r.kept.Source, err = n.Note(); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(r.kept)
+}
+
 func anyPrepared(parts []TablePrepared) bool {
 	for _, p := range parts {
 		if p.Prepared != nil {
@@ -365,7 +426,7 @@ func anyPrepared(parts []TablePrepared) bool {
 
 // state is a table's part of a checkpoint.
 func (r *runner) state(p *TablePrepared) (tarn.TableState, error) {
-	if st, ok := r.undecided[p.Table]; ok {
+	if st, ok := r.held[p.Table]; ok {
 		return st, nil
 	}
 	st, ok := r.back[p.Table]
@@ -388,7 +449,7 @@ func (r *runner) state(p *TablePrepared) (tarn.TableState, error) {
 }
 
 // commit commits all tables, some at the same time. One that fails is set aside.
-func (r *runner) commit(ctx context.Context, number int64, parts []TablePrepared) error {
+func (r *runner) commit(ctx context.Context, ck *tarn.Checkpoint, parts []TablePrepared) error {
 	if err := r.job.Verify(ctx); err != nil {
 		return err
 	}
@@ -398,28 +459,36 @@ func (r *runner) commit(ctx context.Context, number int64, parts []TablePrepared
 		if p.Prepared == nil {
 			return nil
 		}
-		_, err := r.w.Commit(ctx, number, p)
+		_, err := r.w.Commit(ctx, ck.Number, p)
 		if err == nil {
 			// Snapshots that tell whether this was committed do not expire before the next time.
 			pins[i] = p.t.t.PutConsumer(ctx, r.job.User(), p.Prepared.Base()+1)
 		}
 		return err
 	})
-	for i, err := range errs {
-		switch {
-		case err == nil && pins[i] != nil:
-			return pins[i]
+	for i := range parts {
+		switch err := cmp.Or(errs[i], pins[i]); {
 		case err == nil:
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, tarn.ErrUnknownOutcome), ofStorage(err):
-			return err // the next start finds out
+		case ofStorage(err):
+			return err
 		default:
 			parts[i].Failed = err
-			r.w.SetAside(parts[i].Table, err)
+			k := slices.IndexFunc(ck.Tables, func(s tarn.TableState) bool { return s.Table == parts[i].Table })
+			r.hold(&ck.Tables[k], tarn.CheckpointStep{Number: ck.Number, Position: ck.Position, Events: ck.Events}, err)
 		}
 	}
 	return nil
+}
+
+// hold sets a table aside with what was prepared for it: some of it may be committed, and the next start goes on.
+func (r *runner) hold(st *tarn.TableState, step tarn.CheckpointStep, err error) {
+	h := *st
+	h.Pending, h.Status, h.Reason = &step, tarn.TableFailed, err.Error()
+	r.held[st.Table] = h
+	r.o.Log.Warn("table is set aside", "table", st.Table, "err", err)
+	r.w.SetAside(st.Table, err)
 }
 
 func encodePosition(p []byte) json.RawMessage {

@@ -3,10 +3,12 @@ package cdc
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/cdc/source"
 )
 
 // recover commits what the newest checkpoint has prepared, unless it was, and gives the position to go
@@ -22,6 +24,16 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 	}
 	r.last, r.done, r.at = here, here, ck.Number
 	r.seen, r.doneSeen = ck.Events, ck.Events
+	if len(ck.Extra) > 0 {
+		if err := json.Unmarshal(ck.Extra, &r.kept); err != nil {
+			return nil, fmt.Errorf("what checkpoint %d keeps: %w", ck.Number, err)
+		}
+	}
+	if n, ok := r.src.(source.Noting); ok && len(r.kept.Source) > 0 {
+		if err := n.Recall(r.kept.Source); err != nil {
+			return nil, err
+		}
+	}
 	oldest := here
 	has := map[string][]byte{} // up to where each table has everything
 	for i := range ck.Tables {
@@ -30,40 +42,43 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 			r.setUndecided(st, errors.New(st.Reason))
 			continue
 		}
-		ok, err := r.again(ctx, ck.Number, st)
-		if errors.Is(err, tarn.ErrUndecided) {
+		step := tarn.CheckpointStep{Number: ck.Number, Position: ck.Position, Events: ck.Events}
+		if st.Pending != nil {
+			step = *st.Pending
+		}
+		ok, err := r.again(ctx, step.Number, st)
+		switch {
+		case errors.Is(err, tarn.ErrUndecided):
 			r.setUndecided(st, err)
 			continue
-		}
-		if err != nil {
+		case err == nil:
+		case ctx.Err() != nil, ofStorage(err), errors.Is(err, tarn.ErrFenced):
 			return nil, fmt.Errorf("table %s: %w", st.Table, err)
-		}
-		if ok && st.Ahead != nil {
-			pos, err := decodePosition(st.Ahead)
-			if err != nil {
-				return nil, err
-			}
-			r.back[st.Table] = tarn.TableState{Table: st.Table, Position: st.Position, Events: st.Events, At: st.At}
-			has[st.Table] = pos
+		default:
+			r.hold(st, step, err)
 			continue
 		}
-		if ok {
-			r.back[st.Table] = tarn.TableState{Table: st.Table, Position: ck.Position, Events: ck.Events, At: ck.Number}
-			has[st.Table] = here
-			continue
+		r.w.born[st.Table] = st.Incarnation
+		back := tarn.TableState{Table: st.Table, Position: step.Position, Events: step.Events, At: step.Number}
+		upTo := step.Position
+		switch {
+		case !ok:
+			back.Position, back.Events, back.At = st.Position, st.Events, st.At
+			upTo = st.Position
+			r.o.Log.Info("table goes back", "table", st.Table, "checkpoint", st.At)
+		case st.Ahead != nil:
+			back.Position, back.Events, back.At = st.Position, st.Events, st.At
+			upTo = st.Ahead
 		}
-		pos, err := decodePosition(st.Position)
-		if err != nil {
+		r.back[st.Table] = back
+		if has[st.Table], err = decodePosition(upTo); err != nil {
 			return nil, err
 		}
-		r.back[st.Table] = tarn.TableState{Table: st.Table, Position: st.Position, Events: st.Events, At: st.At}
-		has[st.Table] = pos
 		// Numbers of checkpoints are no order of positions: while one table is read again, checkpoints are made
 		// of places that others have long passed.
-		if st.Events < r.seen {
-			oldest, r.seen = pos, st.Events
+		if (!ok || st.Pending != nil && st.Ahead == nil) && back.Events < r.seen {
+			oldest, r.seen = has[st.Table], back.Events
 		}
-		r.o.Log.Info("table goes back", "table", st.Table, "checkpoint", st.At)
 	}
 	// Read again from the oldest place; each table passes over what it has. Several checkpoints may be of one
 	// place: what is not read again is not passed over.
@@ -81,13 +96,13 @@ func (r *runner) setUndecided(st *tarn.TableState, err error) {
 	r.o.Log.Warn("table is set aside", "table", st.Table, "err", err)
 	un := *st
 	un.Status, un.Reason = tarn.TableUndecided, err.Error()
-	r.undecided[st.Table] = un
+	r.held[st.Table] = un
 	r.w.SetAside(st.Table, err)
 }
 
 // again commits a table's part once more; false if the table has to go back.
 func (r *runner) again(ctx context.Context, number int64, st *tarn.TableState) (bool, error) {
-	if st.Status != tarn.TableRunning {
+	if st.Status != tarn.TableRunning && st.Pending == nil {
 		return false, nil
 	}
 	if st.Prepared == nil {
@@ -98,11 +113,19 @@ func (r *runner) again(ctx context.Context, number int64, st *tarn.TableState) (
 		return false, err
 	}
 	t, err := r.cat.Table(ctx, st.Table)
+	if errors.Is(err, tarn.ErrNotExist) && st.Incarnation == "" {
+		return false, nil // it has nothing yet
+	}
 	if errors.Is(err, tarn.ErrNotExist) {
-		return false, nil // dropped meanwhile: made anew from where it was
+		return false, dropped(st.Table, err)
 	}
 	if err != nil {
 		return false, err
+	}
+	if is, err := t.Incarnation(ctx); err != nil {
+		return false, err
+	} else if st.Incarnation != "" && is != st.Incarnation {
+		return false, anew(st.Table)
 	}
 	id := tarn.CommitID{User: r.job.User(), Number: number}
 	done, err := t.WasCommitted(ctx, id, p)

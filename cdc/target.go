@@ -275,6 +275,11 @@ func (t *target) use(ctx context.Context, tab *tarn.Table) error {
 	if err != nil {
 		return err
 	}
+	born, err := t.same(ctx, tab)
+	if err != nil {
+		return errors.Join(err, w.Close())
+	}
+	t.w.born[t.name] = born
 	if err := t.pin(ctx, tab); err != nil {
 		return errors.Join(err, w.Close())
 	}
@@ -284,17 +289,36 @@ func (t *target) use(ctx context.Context, tab *tarn.Table) error {
 	return nil
 }
 
+// same looks whether a table is the one that was written to before, if any was, and tells which it is.
+func (t *target) same(ctx context.Context, tab *tarn.Table) (incarnation string, err error) {
+	is, err := tab.Incarnation(ctx)
+	if was := t.w.born[t.name]; err == nil && was != "" && was != is {
+		err = anew(t.name)
+	}
+	return is, err
+}
+
 // stands tells whether the table is still the one that was written to: in one that was dropped, a commit would be made
 // where nobody sees it.
 func (t *target) stands(ctx context.Context) error {
 	tab, err := t.t.Refresh(ctx)
-	switch {
-	case errors.Is(err, tarn.ErrNotExist):
-		return fmt.Errorf("%s was dropped while the job wrote to it; to have it again from its beginning, reset the job: %w", t.name, err)
-	case err == nil && tab.SchemaID() < t.t.SchemaID():
-		return fmt.Errorf("%s was dropped and made anew while the job wrote to it; reset the job: %w", t.name, tarn.ErrNotExist)
+	if errors.Is(err, tarn.ErrNotExist) {
+		return dropped(t.name, err)
+	}
+	if err == nil {
+		_, err = t.same(ctx, tab)
 	}
 	return err
+}
+
+// dropped is the error of a table that is gone: one made anew would lack what the job has taken already.
+func dropped(table string, cause error) error {
+	return fmt.Errorf("%s was dropped after the job wrote to it; to have it again from its beginning, reset the job: %w", table, cause)
+}
+
+// anew is the error of a table that is another one now.
+func anew(table string) error {
+	return fmt.Errorf("%s was dropped and made anew after the job wrote to it, and lacks what that took; reset the job: %w", table, tarn.ErrNotExist)
 }
 
 // pin keeps the snapshots from here on, before anything is prepared: a restart has to see whether what was

@@ -56,7 +56,8 @@ type WriterOptions struct {
 	LowerCase bool
 	// BadRow is asked what to do with a row or message that cannot be applied: nil as its answer drops
 	// the row, an error sets the table aside. Nil: every bad row sets its table aside.
-	BadRow func(table string, raw []byte, err error) error
+	BadRow    func(table string, raw []byte, err error) error
+	truncated func(table string) // a TRUNCATE that was passed over
 	// FlushRows is how many rows of a table are collected before they are written; 0 is 8192.
 	FlushRows int
 	// Clock is for now(); nil is time.Now.
@@ -73,13 +74,14 @@ type Writer struct {
 	lower    map[*decode.Shape]*decode.Shape
 	targets  map[string]*target
 	order    []string
-	skipping []*target // those that pass over what they have
+	born     map[string]string // Table.Incarnation of tables that were written to, in earlier runs too
+	skipping []*target         // those that pass over what they have
 	rows     int64
 }
 
 // NewWriter makes a Writer.
 func NewWriter(cat *tarn.Catalog, o WriterOptions) (*Writer, error) {
-	w := &Writer{cat: cat, o: o, routes: map[decode.TableID]string{}, lower: map[*decode.Shape]*decode.Shape{}, targets: map[string]*target{}}
+	w := &Writer{cat: cat, o: o, routes: map[decode.TableID]string{}, lower: map[*decode.Shape]*decode.Shape{}, targets: map[string]*target{}, born: map[string]string{}}
 	if w.o.Clock == nil {
 		w.o.Clock = time.Now //nolint:forbidigo // the default
 	}
@@ -174,8 +176,11 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 		return err
 	}
 	if ev.Kind == decode.DDL { // the columns come with the next rows
-		if fields := strings.Fields(ev.DDL); len(fields) > 0 && strings.EqualFold(fields[0], "TRUNCATE") {
+		if truncates(ev.DDL) {
 			t.warn(located(ev, errors.New("the source emptied the table (TRUNCATE), and its rows stay in the lake: delete them there if they are to go")))
+			if w.o.truncated != nil {
+				w.o.truncated(t.name)
+			}
 		}
 		return nil
 	}
@@ -193,6 +198,23 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 	}
 	t.setAside(err)
 	return nil
+}
+
+// truncates tells whether a statement empties a table.
+func truncates(ddl string) bool {
+	for {
+		ddl = strings.TrimLeft(ddl, " \t\r\n")
+		if !strings.HasPrefix(ddl, "/*") {
+			break
+		}
+		_, rest, ok := strings.Cut(ddl, "*/")
+		if !ok {
+			return false
+		}
+		ddl = rest
+	}
+	fields := strings.Fields(ddl)
+	return len(fields) > 0 && strings.EqualFold(fields[0], "TRUNCATE")
 }
 
 // lowered is an event with its names in lower case.

@@ -123,6 +123,7 @@ type jobLine struct {
 	Table  string `json:"table"`
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
+	cdc.Count
 }
 
 func (a *app) jobStatus(ctx context.Context, cfg *cdc.Config) error {
@@ -149,9 +150,16 @@ func (a *app) jobStatus(ctx context.Context, cfg *cdc.Config) error {
 		fmt.Fprintf(a.out, "job %s: commit user %s, no checkpoint yet\n", cfg.Name, job.User())
 		return nil
 	}
+	counts, err := cdc.Counts(ck)
+	if err != nil {
+		return err
+	}
 	lines := []jobLine{}
 	for _, t := range ck.Tables {
-		l := jobLine{t.Table, string(t.Status), t.Reason}
+		l := jobLine{Table: t.Table, Status: string(t.Status), Reason: t.Reason}
+		if c := counts[t.Table]; c != nil {
+			l.Count = *c
+		}
 		if l.Status == "" {
 			l.Status = "running"
 		}
@@ -168,6 +176,12 @@ func (a *app) jobStatus(ctx context.Context, cfg *cdc.Config) error {
 	}
 	for _, l := range lines {
 		fmt.Fprintf(a.out, "  %-40s %s  %s\n", l.Table, l.Status, l.Reason)
+		if l.LeftOut > 0 {
+			fmt.Fprintf(a.out, "    left out by on-error: %s\n", thousands(l.LeftOut))
+		}
+		if l.Truncates > 0 {
+			fmt.Fprintf(a.out, "    the source emptied it %s (TRUNCATE): rows stayed\n", count(l.Truncates, "time"))
+		}
 	}
 	return nil
 }

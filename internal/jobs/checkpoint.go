@@ -50,9 +50,21 @@ type TableState struct {
 	Events   int64           `json:"events"` // that the source gave up to Position
 	// Ahead is a position behind that of the checkpoint, up to which the table has everything already: the job
 	// reads again what another table lacks.
-	Ahead  json.RawMessage `json:"ahead,omitempty"`
-	Status Status          `json:"status,omitempty"`
-	Reason string          `json:"reason,omitempty"`
+	Ahead json.RawMessage `json:"ahead,omitempty"`
+	// Incarnation is that of the table when it was last written to.
+	Incarnation string `json:"incarnation,omitempty"`
+	// Pending is where Prepared leads to if that is of an earlier checkpoint: its commit failed, and the next start
+	// tries again.
+	Pending *Step  `json:"pending,omitempty"`
+	Status  Status `json:"status,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Step is what a checkpoint says of all tables: its number and its place in the source.
+type Step struct {
+	Number   int64           `json:"number"`
+	Position json.RawMessage `json:"position,omitempty"`
+	Events   int64           `json:"events"`
 }
 
 func (j *Job) checkpointPath(n int64) string {
