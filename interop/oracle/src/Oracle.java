@@ -25,6 +25,7 @@ import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMap
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.util.RawValue;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.CommitMessage;
@@ -70,6 +71,7 @@ public class Oracle {
     Path warehouse;
     Path outDir;
     Catalog catalog;
+    final Map<Path, Catalog> catalogs = new HashMap<>(); // of all warehouses that were open
     IOManager ioManager;
     final Path tmp;
     final Map<String, Long> nextIdentifier = new HashMap<>();
@@ -80,7 +82,7 @@ public class Oracle {
     }
 
     public static void main(String[] args) throws Exception {
-        PrintStream out = new PrintStream(new java.io.FileOutputStream(java.io.FileDescriptor.out), true, "UTF-8");
+        PrintStream out = new PrintStream(new java.io.BufferedOutputStream(new java.io.FileOutputStream(java.io.FileDescriptor.out), 1 << 16), false, "UTF-8");
         System.setOut(System.err); // keep stdout for answers only
         Oracle o = new Oracle();
         String script = null;
@@ -129,7 +131,9 @@ public class Oracle {
                 failed = cmd == null || !cmd.path("expectError").asBoolean();
                 if (!failed) answer.put("ok", true);
             }
-            out.println(M.writeValueAsString(answer));
+            out.write(M.writeValueAsBytes(answer));
+            out.write('\n');
+            out.flush();
             if (failed) {
                 rc = 1;
                 if (cmd != null && cmd.path("stopOnError").asBoolean()) break;
@@ -148,13 +152,21 @@ public class Oracle {
     }
 
     void openWarehouse(String dir) throws Exception {
-        if (catalog != null) catalog.close();
         warehouse = Paths.get(dir).toAbsolutePath();
         Files.createDirectories(warehouse);
-        Options options = new Options();
-        options.set("warehouse", warehouse.toString());
-        options.set("cache-enabled", "false");
-        catalog = CatalogFactory.createCatalog(CatalogContext.create(options));
+        catalog = catalogs.get(warehouse);
+        if (catalog == null) {
+            Options options = new Options();
+            options.set("warehouse", warehouse.toString());
+            options.set("cache-enabled", "false");
+            CatalogContext context = CatalogContext.create(options);
+            try {
+                catalog = (Catalog) Class.forName("OracleExt").getMethod("catalog", CatalogContext.class, String.class).invoke(null, context, warehouse.toString());
+            } catch (ClassNotFoundException e) { // an old release
+                catalog = CatalogFactory.createCatalog(context);
+            }
+            catalogs.put(warehouse, catalog);
+        }
         if (outDir == null || !outDirFixed) outDir = warehouse;
     }
 
@@ -537,7 +549,7 @@ public class Oracle {
             Files.write(p, sb.toString().getBytes(StandardCharsets.UTF_8));
         } else {
             ArrayNode rows = F.arrayNode();
-            for (String s : out) rows.add(M.readTree(s));
+            for (String s : out) rows.addRawValue(new RawValue(s));
             a.set("rows", rows);
         }
     }
@@ -817,8 +829,8 @@ public class Oracle {
     // ------------------------------------------------------------------ values
 
     static String hex(byte[] b) {
-        StringBuilder sb = new StringBuilder();
-        for (byte x : b) sb.append(String.format("%02x", x));
+        StringBuilder sb = new StringBuilder(2 * b.length);
+        for (byte x : b) sb.append(Character.forDigit(x >> 4 & 15, 16)).append(Character.forDigit(x & 15, 16));
         return sb.toString();
     }
 
@@ -838,9 +850,17 @@ public class Oracle {
         return n;
     }
 
+    static String digits(int v, int n) {
+        String s = Integer.toString(v);
+        return "000000000".substring(0, n - s.length()) + s;
+    }
+
+    static String clock(LocalTime t) {
+        return digits(t.getHour(), 2) + ":" + digits(t.getMinute(), 2) + ":" + digits(t.getSecond(), 2);
+    }
+
     static String ts(LocalDateTime t) {
-        String date = t.toLocalDate().toString();
-        return String.format("%sT%02d:%02d:%02d.%09d", date, t.getHour(), t.getMinute(), t.getSecond(), t.getNano());
+        return t.toLocalDate() + "T" + clock(t.toLocalTime()) + "." + digits(t.getNano(), 9);
     }
 
     static JsonNode toJson(Object v, DataType type) throws Exception {
@@ -868,7 +888,7 @@ public class Oracle {
             case "DATE": return F.textNode(LocalDate.ofEpochDay((Integer) v).toString());
             case "TIME_WITHOUT_TIME_ZONE": {
                 LocalTime t = LocalTime.ofNanoOfDay((Integer) v * 1_000_000L);
-                return F.textNode(String.format("%02d:%02d:%02d.%03d", t.getHour(), t.getMinute(), t.getSecond(), t.getNano() / 1_000_000));
+                return F.textNode(clock(t) + "." + digits(t.getNano() / 1_000_000, 3));
             }
             case "TIMESTAMP_WITHOUT_TIME_ZONE": return F.textNode(ts(((Timestamp) v).toLocalDateTime()));
             case "TIMESTAMP_WITH_LOCAL_TIME_ZONE": return F.textNode(ts(((Timestamp) v).toLocalDateTime()) + "Z");
@@ -900,7 +920,7 @@ public class Oracle {
                 }
                 parts.sort((x, y) -> Arrays.compareUnsigned(x.getBytes(StandardCharsets.UTF_8), y.getBytes(StandardCharsets.UTF_8)));
                 ArrayNode n = F.arrayNode();
-                for (String p : parts) n.add(M.readTree(p));
+                for (String p : parts) n.addRawValue(new RawValue(p));
                 return n;
             }
             case "ROW": return rowJson((InternalRow) v, (RowType) type);
@@ -1005,7 +1025,29 @@ public class Oracle {
         return invoke(o.getClass(), o, name, args);
     }
 
+    static final Map<List<Object>, Method> methods = new java.util.concurrent.ConcurrentHashMap<>();
+
     private static Object invoke(Class<?> cls, Object o, String name, Object... args) throws Exception {
+        List<Object> key = new ArrayList<>();
+        key.add(cls);
+        key.add(name);
+        for (Object a : args) key.add(a == null ? "null" : a.getClass());
+        Method m = methods.get(key);
+        if (m == null) {
+            m = method(cls, name, args);
+            m.setAccessible(true);
+            methods.put(key, m);
+        }
+        try {
+            return m.invoke(o, args);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof Exception) throw (Exception) e.getCause();
+            if (e.getCause() instanceof Error) throw (Error) e.getCause();
+            throw e;
+        }
+    }
+
+    private static Method method(Class<?> cls, String name, Object... args) throws Exception {
         Method best = null;
         int score = -1;
         Deque<Class<?>> todo = new ArrayDeque<>();
@@ -1034,14 +1076,7 @@ public class Oracle {
             }
         }
         if (best == null) throw new NoSuchMethodException(cls.getName() + "." + name + "/" + args.length);
-        best.setAccessible(true);
-        try {
-            return best.invoke(o, args);
-        } catch (InvocationTargetException e) {
-            if (e.getCause() instanceof Exception) throw (Exception) e.getCause();
-            if (e.getCause() instanceof Error) throw (Error) e.getCause();
-            throw e;
-        }
+        return best;
     }
 
     static Class<?> box(Class<?> c) {
