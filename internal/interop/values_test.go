@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tarnlake/tarn/internal/tarntest"
 	"github.com/tarnlake/tarn/types"
@@ -39,8 +40,19 @@ func keyTypes() []string {
 // longText is longer than what statistics keep, than a page of small pages, and has all lengths of UTF-8.
 var longText = strings.Repeat("aß漢😀", 40)
 
+// madeValues are those that were made, by type.
+var madeValues sync.Map
+
 // valuesOf gives the values that are hard, as JSON: the ends, zeros, what has no number, what is empty.
 func valuesOf(t types.Type) []string {
+	made, ok := madeValues.Load(t.String())
+	if !ok {
+		made, _ = madeValues.LoadOrStore(t.String(), makeValues(t))
+	}
+	return slices.Clone(made.([]string))
+}
+
+func makeValues(t types.Type) []string {
 	quoted := func(list ...string) []string {
 		var out []string
 		for _, v := range list {
