@@ -85,7 +85,9 @@ func (w *leafWriter) startChunk() {
 	w.packed, w.packedSize, w.pages = nil, 0, nil
 	w.chunk, w.chunkNulls, w.values, w.raw, w.row = bounds{}, 0, 0, 0, 0
 	w.dictPages, w.plainPages, w.dictLen, w.proven = 0, 0, 0, false
-	w.useDict = w.limit.dict && w.n.phys != physBool
+	// Not for bytes of fixed length, which are large decimals: the reference looks for x in a dictionary by bytes without leading
+	// zeros, and would take the row group for one without x. Its own writer makes none for them either.
+	w.useDict = w.limit.dict && w.n.phys != physBool && w.n.phys != physFixed
 	if w.useDict {
 		w.ints.reset()
 		w.strs.reset()
