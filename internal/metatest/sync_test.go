@@ -80,7 +80,7 @@ func (f *following) run(ctx context.Context, uri string) (*cdc.Summary, error) {
 	cfg, err := cdc.ParseConfig(fmt.Appendf(nil, `
 name: follow
 source: {type: files, path: %q, format: debezium-json}
-sink: {warehouse: %q, table: "ods.{table}", %soptions: {%s}}
+sink: {warehouse: %q, table: "ods.{table}", %soptions: {%s, commit.max-retry-wait: 1 ms}}
 checkpoint: {every: 1h, rows: 4}
 `, f.path, uri, key, opts))
 	if err != nil {
