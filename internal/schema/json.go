@@ -33,9 +33,6 @@ func Decode(data []byte) (*Schema, error) {
 		return nil, errors.New("not a schema: id or fields are missing")
 	}
 	s.ID = *id
-	if s.Options == nil {
-		s.Options = map[string]string{}
-	}
 	for k, v := range extra {
 		if s.Extra == nil {
 			s.Extra = map[string][]byte{}
@@ -54,6 +51,20 @@ func Decode(data []byte) (*Schema, error) {
 	}
 	if err := checkIDs(map[int]string{}, "", s.Fields); err != nil {
 		return nil, err
+	}
+	// Every release writes these. A table with a key that is not told would be read without merging its rows.
+	for _, x := range []struct {
+		name    string
+		missing bool
+	}{
+		{"highestFieldId", s.HighestFieldID < 0 && len(s.Fields) > 0},
+		{"partitionKeys", s.PartitionKeys == nil},
+		{"primaryKeys", s.PrimaryKeys == nil},
+		{"options", s.Options == nil},
+	} {
+		if x.missing {
+			return nil, fmt.Errorf("not a schema: %s is missing", x.name)
+		}
 	}
 	// Ids are never used again, so a number that is too small in the file must not make new ones meet old.
 	s.HighestFieldID = max(s.HighestFieldID, highest(s.Fields))

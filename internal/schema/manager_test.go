@@ -139,7 +139,7 @@ func TestManagerErrors(t *testing.T) {
 	if err := m.Commit(t.Context(), s); !errors.Is(err, iofs.ErrExist) {
 		t.Errorf("twice: %v", err)
 	}
-	for name, text := range map[string]string{"schema-1": "{", "schema-x": "", "schema-2": `{"id":9,"fields":[]}`, "LATEST": "1"} {
+	for name, text := range map[string]string{"schema-1": "{", "schema-x": "", "schema-2": `{"id":9,"fields":[],"highestFieldId":-1,"partitionKeys":[],"primaryKeys":[],"options":{}}`, "LATEST": "1"} {
 		if err := mem.Put(t.Context(), "w/t/schema/"+name, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +252,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 
 // TestOldFaultsStay: a table that somebody made otherwise can still be changed.
 func TestOldFaultsStay(t *testing.T) {
-	s, err := Decode([]byte(`{"version":3,"id":0,"fields":[{"id":0,"name":"k","type":"INT"},{"id":1,"name":"b","type":"BLOB"}],"highestFieldId":1,"options":{"merge-engine":"magic"}}`))
+	s, err := Decode([]byte(`{"version":3,"id":0,"fields":[{"id":0,"name":"k","type":"INT"},{"id":1,"name":"b","type":"BLOB"}],"highestFieldId":1,"partitionKeys":[],"primaryKeys":[],"options":{"merge-engine":"magic"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

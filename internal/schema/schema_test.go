@@ -116,8 +116,8 @@ func TestFiles(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	for text, want := range map[string][2]string{
-		`{"id":0,"fields":[]}`:             {"1", ""},
-		`{"version":2,"id":0,"fields":[]}`: {"2", ""},
+		`{"id":0,"fields":[],"highestFieldId":-1,"partitionKeys":[],"primaryKeys":[],"options":{}}`:             {"1", ""},
+		`{"version":2,"id":0,"fields":[],"highestFieldId":-1,"partitionKeys":[],"primaryKeys":[],"options":{}}`: {"2", ""},
 	} {
 		s, err := Decode([]byte(text))
 		if err != nil {
@@ -128,7 +128,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s: written as %s", text, out)
 		}
 	}
-	s, err := Decode([]byte(`{"version":99,"id":7,"fields":[],"highestFieldId":3,"future":{"a":[1, {}]},"comment":"c"}`))
+	s, err := Decode([]byte(`{"version":99,"id":7,"fields":[],"highestFieldId":3,"partitionKeys":[],"primaryKeys":[],"options":{},"future":{"a":[1, {}]},"comment":"c"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,12 +145,17 @@ func TestDecodeRefuses(t *testing.T) {
 		`{}`:            "missing",
 		`{"id":0}`:      "missing",
 		`{"fields":[]}`: "missing",
-		`{"id":0,"fields":[{"id":0,"name":"a","type":"FOO"}]}`:                                               "FOO",
-		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"},{"id":1,"name":"a","type":"INT"}]}`:              "twice",
-		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"},{"id":0,"name":"b","type":"INT"}]}`:              "same id",
-		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"primaryKeys":["b"]}`:                           `"b"`,
-		`{"id":0,"fields":[{"name":"a","type":"INT"}]}`:                                                      "no id",
-		`{"id":0,"fields":[{"id":0,"name":"a","type":{"type":"ROW","fields":[{"name":"x","type":"INT"}]}}]}`: "no id",
+		`{"id":0,"fields":[{"id":0,"name":"a","type":"FOO"}]}`:                                                                       "FOO",
+		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"},{"id":1,"name":"a","type":"INT"}]}`:                                      "twice",
+		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"},{"id":0,"name":"b","type":"INT"}]}`:                                      "same id",
+		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"primaryKeys":["b"]}`:                                                   `"b"`,
+		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"partitionKeys":[],"primaryKeys":[],"options":{}}`:                      "highestFieldId",
+		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"highestFieldId":0,"primaryKeys":[],"options":{}}`:                      "partitionKeys",
+		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"highestFieldId":0,"partitionKeys":[],"options":{}}`:                    "primaryKeys",
+		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":null,"options":{}}`: "primaryKeys",
+		`{"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":[]}`:                "options",
+		`{"id":0,"fields":[{"name":"a","type":"INT"}]}`:                                                                              "no id",
+		`{"id":0,"fields":[{"id":0,"name":"a","type":{"type":"ROW","fields":[{"name":"x","type":"INT"}]}}]}`:                         "no id",
 	} {
 		if s, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: got %v, %v, want an error with %q", text, s, err, part)

@@ -105,6 +105,12 @@ func decode(m map[string]json.RawMessage) (*Snapshot, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
+	// Every release writes both lists, empty ones too. Without a base, rows would be missing silently.
+	for name, list := range map[string]string{"baseManifestList": out.BaseManifestList, "deltaManifestList": out.DeltaManifestList} {
+		if list == "" {
+			return nil, fmt.Errorf("member %q is empty: the file is damaged", name)
+		}
+	}
 	switch out.CommitKind {
 	case Append, Compact, Overwrite, Analyze:
 	default:

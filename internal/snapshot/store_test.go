@@ -100,6 +100,20 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestNamelessLists: every snapshot has both lists; an empty name would leave out rows silently.
+func TestNamelessLists(t *testing.T) {
+	whole := string(Encode(&Snapshot{Version: 3, ID: 1, BaseManifestList: "manifest-list-a-0", DeltaManifestList: "manifest-list-a-1", CommitUser: "u", CommitKind: Append}, 0))
+	if _, err := Decode([]byte(whole)); err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string]string{"baseManifestList": "manifest-list-a-0", "deltaManifestList": "manifest-list-a-1"} {
+		text := strings.Replace(whole, `"`+file+`"`, `""`, 1)
+		if _, err := Decode([]byte(text)); text == whole || err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is empty: %v", name, err)
+		}
+	}
+}
+
 // TestHints covers B042 and what FORMAT-NOTES says of hints.
 func TestHints(t *testing.T) {
 	ctx := t.Context()
