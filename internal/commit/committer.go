@@ -232,19 +232,27 @@ func (c *Committer) Commit(ctx context.Context, id ID, deltas []manifest.Delta, 
 		r.Append = s
 	}
 	if len(comp.files)+len(comp.changelog)+len(comp.index) > 0 {
-		comp.kind, comp.check = snapshot.Compact, true
-		if r.Append != nil { // to the end of what was begun
-			var cancel context.CancelFunc
-			ctx, cancel = fileio.Outlast(ctx)
-			defer cancel()
-		}
-		s, err := c.run(ctx, id, o, synced, &r, func(*base) (changes, error) { return comp, nil }, comp.kind)
-		if err != nil {
+		if err := c.compact(ctx, id, o, synced, &r, comp); err != nil {
 			return r, err
 		}
-		r.Compact = s
 	}
 	return r, nil
+}
+
+// compact makes the snapshot of what was compacted. If there is one already of what was written, whoever loses patience waits
+// for the end of what was begun.
+func (c *Committer) compact(ctx context.Context, id ID, o Options, synced *syncer, r *Result, comp changes) error {
+	comp.kind, comp.check = snapshot.Compact, true
+	if r.Append != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = fileio.Outlast(ctx)
+		defer cancel()
+	}
+	s, err := c.run(ctx, id, o, synced, r, func(*base) (changes, error) { return comp, nil }, comp.kind)
+	if err == nil {
+		r.Compact = s
+	}
+	return err
 }
 
 // removes reports whether changes take something away, which readers of streams have to know.

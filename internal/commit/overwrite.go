@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/binrow"
-	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/types"
@@ -75,18 +74,10 @@ func (c *Committer) CommitOverwrite(ctx context.Context, id ID, w Overwrite, del
 		}
 	}
 	if len(comp.files)+len(comp.index) > 0 {
-		comp.kind, comp.check, comp.changelog = snapshot.Compact, true, nil
-		if r.Append != nil { // to the end of what was begun
-			var cancel context.CancelFunc
-			ctx, cancel = fileio.Outlast(ctx)
-			defer cancel()
-		}
-		plan := func(*base) (changes, error) { return comp, nil }
-		if r.Compact, err = c.run(ctx, id, o, synced, &r, plan, snapshot.Compact); err != nil {
-			return r, err
-		}
+		comp.changelog = nil
+		err = c.compact(ctx, id, o, synced, &r, comp)
 	}
-	return r, nil
+	return r, err
 }
 
 // matcher gives the partitions to replace, nil for all, and checks that new files lie in them.
