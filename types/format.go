@@ -1,6 +1,7 @@
 package types
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math"
 	"slices"
@@ -104,20 +105,20 @@ func AppendFloat(b []byte, f float64, bits int) []byte {
 			s = two
 		}
 	}
-	e := 0
-	for s[e] != 'e' {
-		e++
+	if s[0] == '-' {
+		b, s = append(b, '-'), s[1:]
 	}
-	n := len(b)
-	b = append(b, s[:e]...)
-	point := false
-	for _, c := range b[n:] {
-		point = point || c == '.'
+	digits, exp, _ := bytes.Cut(s, []byte{'e'})
+	n, _ := strconv.Atoi(string(exp)) // always a number
+	return appendExponent(b, append(digits[:1], digits[min(2, len(digits)):]...), n)
+}
+
+// appendExponent appends a number by its digits, the first of which stands before the point: 1.5E10.
+func appendExponent(b, digits []byte, exp int) []byte {
+	b = append(b, digits[0], '.')
+	if len(digits) == 1 {
+		b = append(b, '0')
 	}
-	if !point {
-		b = append(b, ".0"...)
-	}
-	b = append(b, 'E')
-	exp, _ := strconv.Atoi(string(s[e+1:])) // always digits
+	b = append(append(b, digits[1:]...), 'E')
 	return strconv.AppendInt(b, int64(exp), 10)
 }

@@ -41,13 +41,7 @@ func AppendJavaFloat(b []byte, f float64, size int) []byte {
 		b = append(b, "0.00"[:2-point]...)
 		return append(b, digits...)
 	default:
-		b = append(b, digits[0], '.')
-		if n == 1 {
-			b = append(b, '0')
-		} else {
-			b = append(b, digits[1:]...)
-		}
-		return strconv.AppendInt(append(b, 'E'), int64(point-1), 10)
+		return appendExponent(b, digits, point-1)
 	}
 }
 
