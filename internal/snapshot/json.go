@@ -105,23 +105,26 @@ func decode(m map[string]json.RawMessage) (*Snapshot, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	// Every release writes both lists, empty ones too. Without a base, rows would be missing silently.
-	for name, list := range map[string]string{"baseManifestList": out.BaseManifestList, "deltaManifestList": out.DeltaManifestList} {
-		if list == "" {
-			return nil, fmt.Errorf("member %q is empty: the file is damaged", name)
-		}
-	}
 	switch out.CommitKind {
 	case Append, Compact, Overwrite, Analyze:
 	default:
 		return nil, fmt.Errorf("%w %q: written by a newer release, which has to be used to read it", ErrKind, out.CommitKind)
 	}
-	for _, name := range []string{out.BaseManifestList, out.DeltaManifestList, out.ChangelogManifestList, out.IndexManifest, out.Statistics} {
-		if name == "" {
+	for _, f := range []struct {
+		member, name string
+		must         bool // every release writes both lists, empty ones too: without a base, rows would be missing silently
+	}{
+		{"baseManifestList", out.BaseManifestList, true},
+		{"deltaManifestList", out.DeltaManifestList, true},
+		{"changelogManifestList", out.ChangelogManifestList, false},
+		{"indexManifest", out.IndexManifest, false},
+		{"statistics", out.Statistics, false},
+	} {
+		if f.name == "" && !f.must {
 			continue // there is no such file
 		}
-		if err := manifest.CheckName(name); err != nil {
-			return nil, fmt.Errorf("%w: the file is damaged", err)
+		if err := manifest.CheckName(f.name); err != nil {
+			return nil, fmt.Errorf("member %q: %w: the file is damaged", f.member, err)
 		}
 	}
 	if len(m) > 0 {
