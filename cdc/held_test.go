@@ -220,19 +220,7 @@ func TestCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cat, err := tarn.Open(t.Context(), wh, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	job, err := cat.OpenJob(t.Context(), "n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ck, err := job.Latest(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts, err := cdc.Counts(ck)
+	counts, err := cdc.Counts(latest(t, wh, "n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,13 +100,17 @@ type Count struct {
 
 // Counts gives what a job has left out up to a checkpoint, by table; "" are messages that belong to none.
 func Counts(ck *tarn.Checkpoint) (map[string]*Count, error) {
-	var k kept
+	k, err := keptIn(ck)
+	return k.Counts, err
+}
+
+func keptIn(ck *tarn.Checkpoint) (k kept, err error) {
 	if len(ck.Extra) > 0 {
 		if err := json.Unmarshal(ck.Extra, &k); err != nil {
-			return nil, fmt.Errorf("what checkpoint %d keeps: %w", ck.Number, err)
+			return k, fmt.Errorf("what checkpoint %d keeps: %w", ck.Number, err)
 		}
 	}
-	return k.Counts, nil
+	return k, nil
 }
 
 // count is that of a table.
@@ -476,19 +480,10 @@ func (r *runner) commit(ctx context.Context, ck *tarn.Checkpoint, parts []TableP
 		default:
 			parts[i].Failed = err
 			k := slices.IndexFunc(ck.Tables, func(s tarn.TableState) bool { return s.Table == parts[i].Table })
-			r.hold(&ck.Tables[k], tarn.CheckpointStep{Number: ck.Number, Position: ck.Position, Events: ck.Events}, err)
+			r.hold(&ck.Tables[k], stepOf(ck), err)
 		}
 	}
 	return nil
-}
-
-// hold sets a table aside with what was prepared for it: some of it may be committed, and the next start goes on.
-func (r *runner) hold(st *tarn.TableState, step tarn.CheckpointStep, err error) {
-	h := *st
-	h.Pending, h.Status, h.Reason = &step, tarn.TableFailed, err.Error()
-	r.held[st.Table] = h
-	r.o.Log.Warn("table is set aside", "table", st.Table, "err", err)
-	r.w.SetAside(st.Table, err)
 }
 
 func encodePosition(p []byte) json.RawMessage {

@@ -28,6 +28,24 @@ func config(t testing.TB, text string, args ...any) *cdc.Config {
 	return c
 }
 
+// latest gives the newest checkpoint of a job.
+func latest(t testing.TB, wh, name string) *tarn.Checkpoint {
+	t.Helper()
+	cat, err := tarn.Open(t.Context(), wh, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := cat.OpenJob(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ck, err := job.Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ck
+}
+
 func demoConfig(t testing.TB, wh string, rows int) *cdc.Config {
 	return config(t, `
 name: shop
@@ -237,20 +255,8 @@ func TestFailedTableGoesOn(t *testing.T) {
 		return sum
 	}
 	statuses := func() string {
-		cat, err := tarn.Open(t.Context(), wh, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		j, err := cat.OpenJob(t.Context(), "g")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ck, err := j.Latest(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
 		var out []string
-		for _, s := range ck.Tables {
+		for _, s := range latest(t, wh, "g").Tables {
 			out = append(out, s.Table+" "+string(s.Status))
 		}
 		slices.Sort(out)

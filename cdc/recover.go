@@ -3,7 +3,6 @@ package cdc
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -24,10 +23,8 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 	}
 	r.last, r.done, r.at = here, here, ck.Number
 	r.seen, r.doneSeen = ck.Events, ck.Events
-	if len(ck.Extra) > 0 {
-		if err := json.Unmarshal(ck.Extra, &r.kept); err != nil {
-			return nil, fmt.Errorf("what checkpoint %d keeps: %w", ck.Number, err)
-		}
+	if r.kept, err = keptIn(ck); err != nil {
+		return nil, err
 	}
 	if n, ok := r.src.(source.Noting); ok && len(r.kept.Source) > 0 {
 		if err := n.Recall(r.kept.Source); err != nil {
@@ -42,7 +39,7 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 			r.setUndecided(st, errors.New(st.Reason))
 			continue
 		}
-		step := tarn.CheckpointStep{Number: ck.Number, Position: ck.Position, Events: ck.Events}
+		step := stepOf(ck)
 		if st.Pending != nil {
 			step = *st.Pending
 		}
@@ -61,14 +58,13 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 		r.w.born[st.Table] = st.Incarnation
 		back := tarn.TableState{Table: st.Table, Position: step.Position, Events: step.Events, At: step.Number}
 		upTo := step.Position
-		switch {
-		case !ok:
-			back.Position, back.Events, back.At = st.Position, st.Events, st.At
-			upTo = st.Position
-			r.o.Log.Info("table goes back", "table", st.Table, "checkpoint", st.At)
-		case st.Ahead != nil:
+		if !ok || st.Ahead != nil {
 			back.Position, back.Events, back.At = st.Position, st.Events, st.At
 			upTo = st.Ahead
+		}
+		if !ok {
+			upTo = st.Position
+			r.o.Log.Info("table goes back", "table", st.Table, "checkpoint", st.At)
 		}
 		r.back[st.Table] = back
 		if has[st.Table], err = decodePosition(upTo); err != nil {
@@ -93,11 +89,26 @@ func (r *runner) recover(ctx context.Context) ([]byte, error) {
 
 // setUndecided sets a table aside with what was prepared for it.
 func (r *runner) setUndecided(st *tarn.TableState, err error) {
+	r.setAside(*st, tarn.TableUndecided, err)
+}
+
+// hold does so where some of it may be committed, and the next start goes on.
+func (r *runner) hold(st *tarn.TableState, step tarn.CheckpointStep, err error) {
+	h := *st
+	h.Pending = &step
+	r.setAside(h, tarn.TableFailed, err)
+}
+
+func (r *runner) setAside(st tarn.TableState, status tarn.TableStatus, err error) {
 	r.o.Log.Warn("table is set aside", "table", st.Table, "err", err)
-	un := *st
-	un.Status, un.Reason = tarn.TableUndecided, err.Error()
-	r.held[st.Table] = un
+	st.Status, st.Reason = status, err.Error()
+	r.held[st.Table] = st
 	r.w.SetAside(st.Table, err)
+}
+
+// stepOf is what a checkpoint says of all tables.
+func stepOf(ck *tarn.Checkpoint) tarn.CheckpointStep {
+	return tarn.CheckpointStep{Number: ck.Number, Position: ck.Position, Events: ck.Events}
 }
 
 // again commits a table's part once more; false if the table has to go back.
@@ -122,10 +133,8 @@ func (r *runner) again(ctx context.Context, number int64, st *tarn.TableState) (
 	if err != nil {
 		return false, err
 	}
-	if is, err := t.Incarnation(ctx); err != nil {
+	if _, err := sameAs(ctx, t, st.Table, st.Incarnation); err != nil {
 		return false, err
-	} else if st.Incarnation != "" && is != st.Incarnation {
-		return false, anew(st.Table)
 	}
 	id := tarn.CommitID{User: r.job.User(), Number: number}
 	done, err := t.WasCommitted(ctx, id, p)

@@ -275,7 +275,7 @@ func (t *target) use(ctx context.Context, tab *tarn.Table) error {
 	if err != nil {
 		return err
 	}
-	born, err := t.same(ctx, tab)
+	born, err := sameAs(ctx, tab, t.name, t.w.born[t.name])
 	if err != nil {
 		return errors.Join(err, w.Close())
 	}
@@ -289,11 +289,11 @@ func (t *target) use(ctx context.Context, tab *tarn.Table) error {
 	return nil
 }
 
-// same looks whether a table is the one that was written to before, if any was, and tells which it is.
-func (t *target) same(ctx context.Context, tab *tarn.Table) (incarnation string, err error) {
+// sameAs looks whether a table is the incarnation that was written to before, if any was, and tells which it is.
+func sameAs(ctx context.Context, tab *tarn.Table, name, was string) (incarnation string, err error) {
 	is, err := tab.Incarnation(ctx)
-	if was := t.w.born[t.name]; err == nil && was != "" && was != is {
-		err = anew(t.name)
+	if err == nil && was != "" && was != is {
+		err = fmt.Errorf("%s was dropped and made anew after the job wrote to it, and lacks what that took; reset the job: %w", name, tarn.ErrNotExist)
 	}
 	return is, err
 }
@@ -306,7 +306,7 @@ func (t *target) stands(ctx context.Context) error {
 		return dropped(t.name, err)
 	}
 	if err == nil {
-		_, err = t.same(ctx, tab)
+		_, err = sameAs(ctx, tab, t.name, t.w.born[t.name])
 	}
 	return err
 }
@@ -314,11 +314,6 @@ func (t *target) stands(ctx context.Context) error {
 // dropped is the error of a table that is gone: one made anew would lack what the job has taken already.
 func dropped(table string, cause error) error {
 	return fmt.Errorf("%s was dropped after the job wrote to it; to have it again from its beginning, reset the job: %w", table, cause)
-}
-
-// anew is the error of a table that is another one now.
-func anew(table string) error {
-	return fmt.Errorf("%s was dropped and made anew after the job wrote to it, and lacks what that took; reset the job: %w", table, tarn.ErrNotExist)
 }
 
 // pin keeps the snapshots from here on, before anything is prepared: a restart has to see whether what was
