@@ -65,21 +65,16 @@ func (t *Table) planChangelogs(ctx context.Context, ids []int64, end int64, earl
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{t: t, used: map[int64]map[fileKey]bool{}}
-	if err := g.load(ctx, ids[0], end); err != nil {
+	g, err := t.guard(ctx, ids[0], end)
+	if err != nil {
 		return nil, err
 	}
-	used := map[string]bool{}
-	for _, s := range g.neighbours {
-		if err := t.meta(ctx, s, false, used); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.meta(ctx, earliest, true, used); err != nil {
+	used, err := g.meta(ctx, earliest)
+	if err != nil {
 		return nil, err
 	}
 	for _, l := range lists(next) {
-		if err := t.list(ctx, l, true, used); err != nil {
+		if _, err := t.list(ctx, l, true, used); err != nil {
 			return nil, err
 		}
 	}

@@ -174,21 +174,16 @@ func (t *Table) references(ctx context.Context) (map[string]bool, error) {
 // that expired and left its changelog the lists that are still there count.
 func (t *Table) refer(ctx context.Context, s *snapshot.Snapshot, expired bool, used map[string]bool) error {
 	if !expired {
-		if err := t.meta(ctx, s, true, used); err != nil {
+		if err := t.others(ctx, s, used); err != nil {
 			return err
 		}
 	}
 	for _, l := range lists(s) {
-		metas, err := t.Manifests.ReadList(ctx, l)
-		if expired && errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		metas, err := t.list(ctx, l, expired, used)
 		if err != nil {
 			return err
 		}
-		used[l] = true
 		for i := range metas {
-			used[metas[i].Name] = true
 			entries, err := t.Manifests.Read(ctx, &metas[i], nil)
 			if expired && errors.Is(err, fs.ErrNotExist) {
 				continue

@@ -66,20 +66,15 @@ func (t *Table) plan(ctx context.Context, o Options, ids []int64, endID int64, r
 	if len(p.expiring) == 0 {
 		return nil, errGone
 	}
-	g := &guard{t: t, used: map[int64]map[fileKey]bool{}}
-	if err := g.load(ctx, p.expiring[0].ID, endID); err != nil {
+	g, err := t.guard(ctx, p.expiring[0].ID, endID)
+	if err != nil {
 		return nil, err
 	}
 	if err := t.planData(ctx, o, p, end, g, r); err != nil {
 		return nil, err
 	}
-	used := map[string]bool{}
-	for _, s := range g.neighbours {
-		if err := t.meta(ctx, s, false, used); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.meta(ctx, end, true, used); err != nil {
+	used, err := g.meta(ctx, end)
+	if err != nil {
 		return nil, err
 	}
 	return p, t.planMeta(ctx, o, p, used, r)
@@ -282,10 +277,15 @@ func (t *Table) meta(ctx context.Context, s *snapshot.Snapshot, changelog bool, 
 		if l == s.ChangelogManifestList && !changelog {
 			continue
 		}
-		if err := t.list(ctx, l, false, used); err != nil {
+		if _, err := t.list(ctx, l, false, used); err != nil {
 			return err
 		}
 	}
+	return t.others(ctx, s, used)
+}
+
+// others notes the metadata files of a snapshot that no list names.
+func (t *Table) others(ctx context.Context, s *snapshot.Snapshot, used map[string]bool) error {
 	if s.IndexManifest != "" {
 		used[s.IndexManifest] = true
 		entries, err := t.Manifests.ReadIndex(ctx, s.IndexManifest)
@@ -303,19 +303,19 @@ func (t *Table) meta(ctx context.Context, s *snapshot.Snapshot, changelog bool, 
 }
 
 // list notes a list and its manifests; it may be gone if only the changelog of its snapshot is left.
-func (t *Table) list(ctx context.Context, name string, mayBeGone bool, used map[string]bool) error {
+func (t *Table) list(ctx context.Context, name string, mayBeGone bool, used map[string]bool) ([]manifest.Meta, error) {
 	metas, err := t.Manifests.ReadList(ctx, name)
 	if mayBeGone && errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	used[name] = true
 	for i := range metas {
 		used[metas[i].Name] = true
 	}
-	return nil
+	return metas, nil
 }
 
 // guard knows which files are used by tags and by other branches.
@@ -332,7 +332,23 @@ type guard struct {
 	shared     map[fileKey]bool
 }
 
-// load reads the tags of all branches. One that cannot be read is an error.
+// guard reads the tags of all branches, for what expires from first up to end. One that cannot be read is an error.
+func (t *Table) guard(ctx context.Context, first, end int64) (*guard, error) {
+	g := &guard{t: t, used: map[int64]map[fileKey]bool{}}
+	return g, g.load(ctx, first, end)
+}
+
+// meta gives the metadata files of the neighbours and of a snapshot that stays.
+func (g *guard) meta(ctx context.Context, stays *snapshot.Snapshot) (map[string]bool, error) {
+	used := map[string]bool{}
+	for _, s := range g.neighbours {
+		if err := g.t.meta(ctx, s, false, used); err != nil {
+			return nil, err
+		}
+	}
+	return used, g.t.meta(ctx, stays, true, used)
+}
+
 func (g *guard) load(ctx context.Context, first, end int64) error {
 	own := g.t.Snapshots
 	tags, err := own.Tags(ctx)

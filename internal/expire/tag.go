@@ -28,16 +28,10 @@ func DeleteTag(ctx context.Context, t Table, name string) (Result, error) {
 	if p == nil {
 		return r, nil
 	}
-	for _, f := range p.external {
-		fsys, path, err := t.External(ctx, f)
-		if err != nil {
-			return r, fmt.Errorf("expire: external file %s: %w", f, err)
-		}
-		if err := fsys.Delete(ctx, path); err != nil {
-			return r, fmt.Errorf("expire: delete: %w", err)
-		}
+	if err := t.removeData(ctx, Options{}, p); err != nil {
+		return r, err
 	}
-	if err := t.remove(ctx, append(p.data, p.index[0]...)); err != nil {
+	if err := t.remove(ctx, p.index[0]); err != nil {
 		return r, err
 	}
 	if err := t.Manifests.Delete(ctx, append(p.manifests[0], p.lists[0]...)...); err != nil {
@@ -58,8 +52,8 @@ func (t *Table) planTag(ctx context.Context, tag *snapshot.Tag, r *Result) (*pla
 	if slices.Contains(ids, id) {
 		return nil, nil
 	}
-	g := &guard{t: t, used: map[int64]map[fileKey]bool{}}
-	if err := g.load(ctx, id, id); err != nil {
+	g, err := t.guard(ctx, id, id)
+	if err != nil {
 		return nil, err
 	}
 	all, err := t.Snapshots.Tags(ctx)
