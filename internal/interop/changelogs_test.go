@@ -90,7 +90,7 @@ func TestChangelogExpiry(t *testing.T) {
 			}},
 			{"one snapshot", 1, 4, nil},
 			{"few changelogs", 1, 2, nil},
-			{"without the tag", 1, 2, func(tab table) { tab.Do(t, tarntest.Command{"op": "deleteTag", "table": tab.name, "name": "t"}) }},
+			{"without the tag", 1, 2, func(tab table) { tab.deleteTag(t, java, "t") }},
 		} {
 			for i, by := range sides {
 				if step.before != nil {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tarnlake/tarn"
-	"github.com/tarnlake/tarn/internal/jsonrow"
 	"github.com/tarnlake/tarn/internal/tarntest"
 	"github.com/tarnlake/tarn/predicate"
 	"github.com/tarnlake/tarn/types"
@@ -23,27 +21,7 @@ type choice struct {
 // sameThrough compares what both sides read through a filter.
 func (tab table) sameThrough(t testing.TB, c choice) {
 	t.Helper()
-	fields := tab.fields(t)
-	var raw [][]byte
-	for _, line := range tab.Do(t, tarntest.Command{"op": "read", "table": tab.name, "filter": c.java})[0].Rows {
-		var x struct{ Row json.RawMessage }
-		if err := json.Unmarshal(line, &x); err != nil {
-			t.Fatal(err)
-		}
-		raw = append(raw, x.Row)
-	}
-	j := canonical(t, fields, raw)
-	raw = nil
-	e := jsonrow.NewEncoder(fields)
-	for b, err := range tab.open(t).Scan(tarn.ScanOptions{WideTimestamps: true, Filter: c.here}).Batches(t.Context()) {
-		if err != nil {
-			t.Fatalf("%v: %v", c.here, err)
-		}
-		for i := range int(b.NumRows()) {
-			raw = append(raw, e.Append(nil, b.RecordBatch, i))
-		}
-	}
-	if d := differences(j, canonical(t, fields, raw)); d != "" {
+	if d := differences(tab.seenThrough(t, java, nil, c), tab.seenThrough(t, here, nil, c)); d != "" {
 		text, _ := json.Marshal(c.java)
 		t.Errorf("%s: filter %v, %s: Java reads (-) other than tarn (+)\n%s", tab.name, c.here, text, d)
 	}

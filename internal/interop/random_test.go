@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/internal/tarntest"
 	"github.com/tarnlake/tarn/types"
 )
@@ -200,11 +199,7 @@ func (r *randomTable) step(t *testing.T) {
 		r.Do(t, tarntest.Command{"op": "compactManifests", "table": r.name})
 	default:
 		r.note("%v expires", by)
-		if by == java {
-			r.Do(t, tarntest.Command{"op": "expire", "table": r.name, "snapshotRetainMax": 2, "snapshotRetainMin": 1})
-		} else if _, err := r.open(t).ExpireSnapshots(t.Context(), tarn.ExpireOptions{RetainMax: 2, RetainMin: 1}); err != nil {
-			t.Fatal(err)
-		}
+		r.expire(t, by, 2)
 	}
 	if t.Failed() {
 		return
@@ -245,33 +240,32 @@ func (r *randomTable) take(t *testing.T, rows []string) {
 func (r *randomTable) put(t *testing.T, by side, overwrite bool) {
 	fields := r.fields(t)
 	var rows []row
-	var objects [][]byte
+	var kept []string // the rows as they will be read
 	for range oneOf(r.Rand, 1, 3, 10, 40) {
 		x := row{object: r.draw(fields, r.IntN(50))}
 		if r.def.key != nil && !overwrite {
 			x.kind = oneOf(r.Rand, "", "", "", "+U", "-D", "-U")
 		}
-		rows, objects = append(rows, x), append(objects, []byte(x.object))
+		rows, kept = append(rows, x), append(kept, canonical(t, fields, [][]byte{[]byte(x.object)})...)
 	}
 	r.note("%v writes, overwriting %v: %v", by, overwrite, rows)
 	if overwrite {
 		parts := map[string]bool{}
-		for _, o := range objects {
-			parts[r.part(t, canonical(t, fields, [][]byte{o})[0], r.def.partitions)] = true
+		for _, k := range kept {
+			parts[r.part(t, k, r.def.partitions)] = true
 		}
 		maps.DeleteFunc(r.rows, func(_ string, rows []string) bool { return parts[r.part(t, rows[0], r.def.partitions)] })
 	}
-	for i, o := range objects {
-		c := canonical(t, fields, [][]byte{o})[0]
-		id := r.identityOf(t, c)
+	for i, k := range kept {
+		id := r.identityOf(t, k)
 		switch retracts := rows[i].kind == "-D" || rows[i].kind == "-U"; {
 		case retracts && r.deletes:
 			delete(r.rows, id)
 		case retracts:
 		case r.identity == nil:
-			r.rows[id] = append(r.rows[id], c)
+			r.rows[id] = append(r.rows[id], k)
 		default:
-			r.rows[id] = []string{c}
+			r.rows[id] = []string{k}
 		}
 	}
 	if overwrite {

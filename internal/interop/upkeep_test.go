@@ -248,13 +248,6 @@ func TestExpiry(t *testing.T) {
 		for i, by := range sides {
 			copies[i] = origin.copied(t, fmt.Sprintf("d.expire_%s_%s", kind, by))
 		}
-		expire := func(tab table, by side, most int) {
-			if by == java {
-				tab.Do(t, tarntest.Command{"op": "expire", "table": tab.name, "snapshotRetainMax": most, "snapshotRetainMin": min(most, 1), "snapshotTimeRetain": "PT0S"})
-			} else if _, err := tab.open(t).ExpireSnapshots(t.Context(), tarn.ExpireOptions{RetainMin: 1, RetainMax: most, TimeRetained: time.Nanosecond}); err != nil {
-				t.Fatal(err)
-			}
-		}
 		for _, step := range []struct {
 			name string
 			do   func(tab table, by side)
@@ -264,21 +257,21 @@ func TestExpiry(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				expire(tab, by, int(latest.ID)-3)
+				tab.expire(t, by, int(latest.ID)-3)
 			}},
-			{"up to the consumers", func(tab table, by side) { expire(tab, by, 1) }},
+			{"up to the consumers", func(tab table, by side) { tab.expire(t, by, 1) }},
 			{"up to a consumer of ours", func(tab table, by side) {
 				if err := tab.open(t).DeleteConsumer(t.Context(), "java"); err != nil {
 					t.Fatal(err)
 				}
-				expire(tab, by, 1)
+				tab.expire(t, by, 1)
 			}},
 			{"tag in the middle deleted", func(tab table, by side) { tab.deleteTag(t, by, tags[1]) }},
 			{"all but one", func(tab table, by side) {
 				if err := tab.open(t).DeleteConsumer(t.Context(), "here"); err != nil {
 					t.Fatal(err)
 				}
-				expire(tab, by, 1)
+				tab.expire(t, by, 1)
 			}},
 			{"first tag deleted", func(tab table, by side) { tab.deleteTag(t, by, tags[0]) }},
 			{"all tags deleted", func(tab table, by side) { tab.deleteTag(t, by, tags[3]); tab.deleteTag(t, by, tags[2]) }},

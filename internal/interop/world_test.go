@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -227,6 +228,16 @@ func (tab table) compact(t testing.TB, by side) {
 	}
 }
 
+// expire leaves so many snapshots at most.
+func (tab table) expire(t testing.TB, by side, most int) {
+	t.Helper()
+	if by == java {
+		tab.Do(t, tarntest.Command{"op": "expire", "table": tab.name, "snapshotRetainMax": most, "snapshotRetainMin": min(most, 1), "snapshotTimeRetain": "PT0S"})
+	} else if _, err := tab.open(t).ExpireSnapshots(t.Context(), tarn.ExpireOptions{RetainMin: 1, RetainMax: most, TimeRetained: time.Nanosecond}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // canonical brings rows as Java or tarn print them into one form: kinds of batch reads are dropped.
 func canonical(t testing.TB, fields []types.Field, rows [][]byte) []string {
 	t.Helper()
@@ -246,9 +257,14 @@ func canonical(t testing.TB, fields []types.Field, rows [][]byte) []string {
 	return out
 }
 
-// seen reads the table by one of the sides; more are members of the oracle's command, or the same
-// options and columns here.
+// seen reads the table by one of the sides, with options if they are not nil.
 func (tab table) seen(t testing.TB, by side, options map[string]string) []string {
+	t.Helper()
+	return tab.seenThrough(t, by, options, choice{})
+}
+
+// seenThrough is seen through a filter, if there is one.
+func (tab table) seenThrough(t testing.TB, by side, options map[string]string, filter choice) []string {
 	t.Helper()
 	x := tab.open(t)
 	fields := tab.fields(t)
@@ -257,6 +273,9 @@ func (tab table) seen(t testing.TB, by side, options map[string]string) []string
 		cmd := tarntest.Command{"op": "read", "table": tab.name}
 		if options != nil {
 			cmd["options"] = options
+		}
+		if filter.java != nil {
+			cmd["filter"] = filter.java
 		}
 		for _, r := range tab.Do(t, cmd)[0].Rows {
 			var line struct {
@@ -280,9 +299,9 @@ func (tab table) seen(t testing.TB, by side, options map[string]string) []string
 		}
 	}
 	e := jsonrow.NewEncoder(fields)
-	for b, err := range x.Scan(tarn.ScanOptions{WideTimestamps: true}).Batches(t.Context()) {
+	for b, err := range x.Scan(tarn.ScanOptions{WideTimestamps: true, Filter: filter.here}).Batches(t.Context()) {
 		if err != nil {
-			t.Fatalf("%s: %v", tab.name, err)
+			t.Fatalf("%s, filter %v: %v", tab.name, filter.here, err)
 		}
 		for i := range int(b.NumRows()) {
 			raw = append(raw, e.Append(nil, b.RecordBatch, i))
