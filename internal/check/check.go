@@ -113,27 +113,20 @@ func (c *checker) branch(ctx context.Context) error {
 		if snap.ID != id {
 			c.problem(true, c.t.Snapshots.Path(id), fmt.Sprintf("the file says that it is snapshot %d", snap.ID), "restore the file from a copy, or roll back to an older snapshot")
 		}
-		found := len(c.r.Problems)
-		if err := c.snapshot(ctx, snap, c.t.Snapshots.Path(id), i == len(ids)-1); err != nil {
+		stays, err := c.unlessGone(func() error {
+			err := c.snapshot(ctx, snap, c.t.Snapshots.Path(id), i == len(ids)-1)
+			// Tags keep no changelogs, and branches begin with a tag: what they begin with has none once it expires.
+			if err != nil || c.t.Snapshots.BranchName() != snapshot.MainBranch {
+				return err
+			}
+			return c.changelog(ctx, snap, c.t.Snapshots.Path(id))
+		}, func() (bool, error) { return c.expired(ctx, id) })
+		if err != nil {
 			return err
 		}
-		// Tags keep no changelogs, and branches begin with a tag: what they begin with has none once it expires.
-		if c.t.Snapshots.BranchName() == snapshot.MainBranch {
-			if err := c.changelog(ctx, snap, c.t.Snapshots.Path(id)); err != nil {
-				return err
-			}
+		if stays {
+			c.r.Snapshots++
 		}
-		if len(c.r.Problems) > found {
-			expired, err := c.expired(ctx, id)
-			if err != nil {
-				return err
-			}
-			if expired {
-				c.r.Problems, c.files = c.r.Problems[:found], map[string]bool{}
-				continue
-			}
-		}
-		c.r.Snapshots++
 	}
 	logs, err := c.changelogs(ctx)
 	if err != nil {
@@ -141,6 +134,28 @@ func (c *checker) branch(ctx context.Context) error {
 	}
 	c.behind(consumers, append(logs, ids...))
 	return c.tags(ctx)
+}
+
+// unlessGone examines something. Problems are forgotten if it was deleted meanwhile, and its files with it.
+func (c *checker) unlessGone(examine func() error, gone func() (bool, error)) (stays bool, err error) {
+	found := len(c.r.Problems)
+	if err := examine(); err != nil || len(c.r.Problems) == found {
+		return true, err
+	}
+	is, err := gone()
+	if err == nil && is {
+		c.r.Problems, c.files = c.r.Problems[:found], map[string]bool{}
+	}
+	return !is, err
+}
+
+// noFile says whether there is no file of this name any more.
+func (c *checker) noFile(ctx context.Context, path string) (bool, error) {
+	there, err := fileio.Exists(ctx, c.t.FS, path)
+	if err != nil {
+		return false, fmt.Errorf("check: %w", err)
+	}
+	return !there, nil
 }
 
 // expired reports whether a snapshot is on its way out: its files go before it does. Who expires tells by

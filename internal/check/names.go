@@ -122,19 +122,9 @@ func (c *checker) tags(ctx context.Context) error {
 			c.problem(true, path, err.Error(), "delete the tag: until then no snapshot expires")
 			continue
 		}
-		found := len(c.r.Problems)
-		if err := c.snapshot(ctx, tag.Snapshot, path, false); err != nil {
-			return err
-		}
-		if len(c.r.Problems) == found {
-			continue
-		}
-		there, err := fileio.Exists(ctx, c.t.FS, path)
+		_, err = c.unlessGone(func() error { return c.snapshot(ctx, tag.Snapshot, path, false) }, func() (bool, error) { return c.noFile(ctx, path) })
 		if err != nil {
-			return fmt.Errorf("check: %w", err)
-		}
-		if !there { // deleted, and its files with it
-			c.r.Problems, c.files = c.r.Problems[:found], map[string]bool{}
+			return err
 		}
 	}
 	return nil

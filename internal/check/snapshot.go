@@ -90,17 +90,9 @@ func (c *checker) changelogs(ctx context.Context) ([]int64, error) {
 			c.problem(true, path, err.Error(), "streams that have not passed it cannot go on; delete it when none needs it")
 			continue
 		}
-		found := len(c.r.Problems)
-		if err := c.changelog(ctx, s, path); err != nil {
+		_, err = c.unlessGone(func() error { return c.changelog(ctx, s, path) }, func() (bool, error) { return c.noFile(ctx, path) })
+		if err != nil {
 			return nil, err
-		}
-		if len(c.r.Problems) == found {
-			continue
-		}
-		if there, err := fileio.Exists(ctx, c.t.FS, path); err != nil {
-			return nil, fmt.Errorf("check: %w", err)
-		} else if !there {
-			c.r.Problems, c.files = c.r.Problems[:found], map[string]bool{}
 		}
 	}
 	return ids, nil
