@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/sql/parse"
@@ -45,14 +44,10 @@ func (s *Session) explainCast(ctx context.Context, what, table string, cols []ty
 
 // explainInsert is explainCast for an INSERT.
 func (s *Session) explainInsert(ctx context.Context, script string, x *parse.Insert, table string, cols []types.Field, failed error) error {
-	names := make([]string, len(cols))
-	for i := range cols {
-		names[i] = fmt.Sprint("c", i)
-	}
 	castValues(x, nil)
 	return s.explainCast(ctx, "insert into", table, cols, failed, func(i int) (engineText, error) {
 		inner, err := s.rewrite(ctx, script, &x.Query)
-		return concat("SELECT "+names[i]+" FROM (SELECT * FROM (", inner, ") v) q("+strings.Join(names, ", ")+")"), err
+		return concat("SELECT "+position(i)+" FROM ", byPosition(inner, len(cols))), err
 	})
 }
 

@@ -234,17 +234,13 @@ func insertColumns(script string, x *parse.Insert, fields []types.Field) ([]type
 	return out, nil
 }
 
-// castSelect wraps a query so that its columns have the names and types of the table's. Columns go by position, so
-// they may have any names.
+// castSelect wraps a query so that its columns have the names and types of the table's.
 func castSelect(inner engineText, cols []types.Field) engineText {
-	var names, casts []string
-	for i, f := range engineNames(cols) {
-		n := fmt.Sprint("c", i)
-		names = append(names, n)
-		casts = append(casts, "CAST("+n+" AS "+duckType(f.Type)+") AS "+parse.Quote(f.Name))
+	var names, to []string
+	for _, f := range engineNames(cols) {
+		names, to = append(names, f.Name), append(to, duckType(f.Type))
 	}
-	// VALUES has to stand in a query of its own.
-	return concat("SELECT "+strings.Join(casts, ", ")+" FROM (SELECT * FROM (", inner, ") v) q("+strings.Join(names, ", ")+")")
+	return castColumns(inner, names, to)
 }
 
 // keyed opens a table whose rows can be changed one by one.

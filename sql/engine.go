@@ -2,12 +2,9 @@ package sql
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/tarnlake/tarn/sql/parse"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -65,18 +62,4 @@ type foreignColumns struct {
 
 func (e *foreignColumns) Error() string {
 	return "columns of the result have types that the table format does not have"
-}
-
-// cast wraps a query so that its columns have types of the format.
-func (e *foreignColumns) cast(text engineText) engineText {
-	var aliases, columns []string
-	for i, n := range e.names {
-		c := fmt.Sprint("c", i)
-		aliases = append(aliases, c)
-		if t := e.types[i]; t != "" {
-			c = "CAST(" + c + " AS " + t + ")"
-		}
-		columns = append(columns, c+" AS "+parse.Quote(n))
-	}
-	return concat("SELECT "+strings.Join(columns, ", ")+" FROM (SELECT * FROM (", text, ") v) q("+strings.Join(aliases, ", ")+")")
 }

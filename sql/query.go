@@ -112,7 +112,7 @@ func (s *Session) run(ctx context.Context, text engineText) (*Result, error) {
 	r, err := e.query(ctx, text.text)
 	var other *foreignColumns
 	if errors.As(err, &other) {
-		text = other.cast(text)
+		text = castColumns(text, other.names, other.types)
 		r, err = e.query(ctx, text.text)
 	}
 	if err != nil {

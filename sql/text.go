@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -77,4 +78,29 @@ func (r *locatedRows) next(ctx context.Context) (arrow.RecordBatch, error) {
 		return nil, r.text.locate(err)
 	}
 	return rec, nil
+}
+
+// byPosition is a query as a table q of n columns that go by their position, whatever their names are: see position.
+func byPosition(query engineText, n int) engineText {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = position(i)
+	}
+	// VALUES has to stand in a query of its own.
+	return concat("(SELECT * FROM (", query, ") v) q("+strings.Join(names, ", ")+")")
+}
+
+func position(i int) string { return fmt.Sprint("c", i) }
+
+// castColumns wraps a query so that its columns have these names, and these types of the engine ("": their own).
+func castColumns(query engineText, names, to []string) engineText {
+	columns := make([]string, len(names))
+	for i, n := range names {
+		c := position(i)
+		if to[i] != "" {
+			c = "CAST(" + c + " AS " + to[i] + ")"
+		}
+		columns[i] = c + " AS " + parse.Quote(n)
+	}
+	return concat("SELECT "+strings.Join(columns, ", ")+" FROM ", byPosition(query, len(names)))
 }
