@@ -83,3 +83,54 @@ func TestRawFilesHaveTheTablesColumnsOnly(t *testing.T) {
 		t.Errorf("a condition on an expression is evaluated above the read of the file:\n%s", plan)
 	}
 }
+
+// TestCountsOfRows asserts count(*), with files read by the engine and by the library: of tables with rows to merge and without,
+// with deleted rows, of the past, and of some partitions.
+func TestCountsOfRows(t *testing.T) {
+	cat, err := tarn.Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sessions []*sql.Session
+	for _, own := range []bool{false, true} {
+		s := sql.NewSession(cat, sql.Options{Database: "db", Threads: 2, NoRaw: own})
+		t.Cleanup(func() { _ = s.Close() })
+		sessions = append(sessions, s)
+	}
+	counts := func(query, n string) {
+		t.Helper()
+		for _, s := range sessions {
+			want(t, s, query, n)
+		}
+	}
+	both := func(k, l string) {
+		t.Helper()
+		counts(`SELECT count(*) FROM k`, k)
+		counts(`SELECT count(*) FROM (SELECT id FROM k)`, k)
+		counts(`SELECT count(*) FROM l`, l)
+		counts(`SELECT count(*) FROM k x, l y WHERE x.p = 99`, "0")
+	}
+	s := sessions[0]
+	must(t, s, `CREATE DATABASE db; CREATE TABLE k (id INT, p INT, v STRING, PRIMARY KEY (id, p) NOT ENFORCED) PARTITIONED BY (p) WITH ('bucket' = '2', 'write-only' = 'true');
+		CREATE TABLE l (id INT, p INT, v STRING) PARTITIONED BY (p)`)
+	both("0", "0")
+	must(t, s, `INSERT INTO k SELECT range, range % 3, 'a' FROM range(3000); INSERT INTO l SELECT range, range % 3, 'a' FROM range(5000)`)
+	both("3000", "5000")
+	must(t, s, `INSERT INTO k SELECT range, range % 3, 'b' FROM range(1500, 4500); INSERT INTO l SELECT range, range % 3, 'b' FROM range(100)`)
+	both("4500", "5100")
+	must(t, s, `DELETE FROM k WHERE id < 300`)
+	both("4200", "5100")
+	counts(`SELECT count(*) FROM k WHERE p = 1`, "1400")
+	counts(`SELECT count(*) FROM l WHERE p = 1`, "1700")
+	counts(`SELECT count(*) FROM l WHERE p = 1 AND id < 10`, "6")
+	counts(`SELECT count(*) FROM k FOR SYSTEM_VERSION AS OF 2`, "4500")
+	must(t, s, `CALL sys.compact('k'); CALL sys.compact('l')`)
+	both("4200", "5100")
+	must(t, s, `ALTER TABLE k ADD COLUMN w INT; ALTER TABLE k DROP COLUMN v; INSERT INTO k VALUES (1, 1, 5), (4000, 1, 6)`)
+	both("4201", "5100")
+	counts(`SELECT count(*) FROM k WHERE p <> 1`, "2800")
+	counts(`SELECT count(*), count(w) FROM k`, "4201|2")
+	counts(`SELECT count(*) FROM k FOR SYSTEM_VERSION AS OF 1`, "3000")
+	counts(`SELECT count(*) FROM "k$snapshots" WHERE snapshot_id <= 2`, "2")
+	counts(`SELECT count(*) FROM (SELECT snapshot_id FROM "k$snapshots" WHERE snapshot_id <= 2)`, "2")
+}
