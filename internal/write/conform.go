@@ -114,28 +114,22 @@ func (c *Conformer) conform(b batch.Batch) (batch.Batch, error) {
 // match finds the table's columns in a batch.
 func (c *Conformer) match(s *arrow.Schema) error {
 	from := make([]source, len(c.fields))
+	column := make(map[string]int, len(c.fields))
 	for i, f := range c.fields {
 		from[i].col = -1
-		for k, g := range s.Fields() {
-			if g.Name != f.Name {
-				continue
-			}
-			if from[i].col >= 0 {
-				return fmt.Errorf("write: %s: batch has two columns %q", c.table, f.Name)
-			}
-			from[i].col = k
+		column[f.Name] = i
+	}
+	for k, g := range s.Fields() {
+		i, ok := column[g.Name]
+		if !ok {
+			return fmt.Errorf("write: %s: batch has a column %q that the table does not have", c.table, g.Name)
 		}
-		if from[i].col < 0 {
-			continue
+		if from[i].col >= 0 {
+			return fmt.Errorf("write: %s: batch has two columns %q", c.table, g.Name)
 		}
 		var err error
-		if from[i], err = sourceOf(from[i].col, s.Field(from[i].col).Type, f.Type); err != nil {
-			return fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
-		}
-	}
-	for _, g := range s.Fields() {
-		if !slices.ContainsFunc(c.fields, func(f types.Field) bool { return f.Name == g.Name }) {
-			return fmt.Errorf("write: %s: batch has a column %q that the table does not have", c.table, g.Name)
+		if from[i], err = sourceOf(k, g.Type, c.fields[i].Type); err != nil {
+			return fmt.Errorf("write: %s: column %s: %w", c.table, g.Name, err)
 		}
 	}
 	c.last, c.from = s, from
