@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn"
@@ -57,6 +58,11 @@ func keyed(t testing.TB, typ string) *tarn.Table {
 		t.Fatal(err)
 	}
 	return tab
+}
+
+// numbers are offsets and sizes of lists.
+func numbers(v ...int32) *memory.Buffer {
+	return memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(v))
 }
 
 // A value that the column cannot hold is refused when it is given, by column, row and value. It neither
@@ -144,6 +150,7 @@ func refused(t *testing.T, tab *tarn.Table, b tarn.Batch, name, want string) {
 // Batches come in Arrow's many forms of the same values.
 func TestFormsOfArrow(t *testing.T) {
 	zone := "America/New_York"
+	i32 := arrow.PrimitiveTypes.Int32
 	for _, c := range []struct {
 		table string
 		v     arrow.Array
@@ -152,6 +159,12 @@ func TestFormsOfArrow(t *testing.T) {
 		{"STRING", build(t, arrow.BinaryTypes.LargeString, "a", "", "b"), []string{`"a"`, "null", `"b"`}},
 		{"VARCHAR(30)", build(t, arrow.BinaryTypes.StringView, "a", "", "more than twelve characters"), []string{`"a"`, "null", `"more than twelve characters"`}},
 		{"STRING", build(t, &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}, "a", "b", "", "a"), []string{`"a"`, `"b"`, "null", `"a"`}},
+		{"ARRAY<INT>", array.NewDictionaryArray(&arrow.DictionaryType{IndexType: i32, ValueType: arrow.ListOf(i32)}, build(t, i32, "1", "0", ""), build(t, arrow.ListOf(i32), "[1]", "[2,3]")), []string{"[2,3]", "[1]", "null"}},
+		{"ARRAY<STRING>", array.NewSlice(build(t, arrow.ListViewOf(arrow.BinaryTypes.StringView), `["z"]`, `["a",null]`, "", "[]", `["b"]`), 1, 5), []string{`["a",null]`, "null", "[]", `["b"]`}},
+		{"ARRAY<INT>", array.NewListViewData(array.NewData(arrow.ListViewOf(i32), 2, []*memory.Buffer{nil, numbers(1, 0), numbers(2, 2)}, []arrow.ArrayData{build(t, i32, "1", "2", "3").Data()}, 0, 0)), []string{"[2,3]", "[1,2]"}},
+		{"STRING", array.NewRunEndEncodedArray(build(t, i32, "2", "3", "5"), build(t, arrow.BinaryTypes.String, "a", "", "b"), 3, 1), []string{`"a"`, "null", `"b"`}},
+		{"ROW<a STRING>", build(t, arrow.StructOf(arrow.Field{Name: "a", Type: arrow.RunEndEncodedOf(arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String), Nullable: true}), `{"a":"x"}`, `{"a":"x"}`), []string{`{"a":"x"}`, `{"a":"x"}`}},
+		{"BINARY(16)", build(t, extensions.NewUUIDType(), "00010203-0405-0607-0809-0a0b0c0d0e0f", ""), []string{`"000102030405060708090a0b0c0d0e0f"`, "null"}},
 		{"STRING", array.NewNull(2), []string{"null", "null"}},
 		{"ARRAY<INT>", array.NewNull(2), []string{"null", "null"}},
 		{"BYTES", build(t, arrow.BinaryTypes.LargeBinary, "YQ=="), []string{`"61"`}},
@@ -216,10 +229,23 @@ func TestFormsOfArrow(t *testing.T) {
 // that nobody could recover from.
 func TestBrokenArrow(t *testing.T) {
 	ctx := t.Context()
-	for _, typ := range []string{"ARRAY<INT>", "ARRAY<STRING>"} {
+	list := func(typ string) arrow.Array {
 		elem := build(t, types.ArrowType(types.MustParse(typ)).(*arrow.ListType).Elem(), "1")
-		offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{0, 1000}))
-		v := array.NewListData(array.NewData(types.ArrowType(types.MustParse(typ)), 1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{elem.Data()}, 0, 0))
+		return array.NewListData(array.NewData(types.ArrowType(types.MustParse(typ)), 1, []*memory.Buffer{nil, numbers(0, 1000)}, []arrow.ArrayData{elem.Data()}, 0, 0))
+	}
+	i32, str := arrow.PrimitiveTypes.Int32, arrow.BinaryTypes.String
+	for _, c := range []struct {
+		typ string
+		v   arrow.Array
+	}{
+		{"ARRAY<INT>", list("ARRAY<INT>")},
+		{"ARRAY<STRING>", list("ARRAY<STRING>")},
+		{"STRING", array.NewDictionaryArray(&arrow.DictionaryType{IndexType: i32, ValueType: str}, build(t, i32, "0", "1"), build(t, str, "a"))},
+		{"STRING", array.NewDictionaryArray(&arrow.DictionaryType{IndexType: i32, ValueType: str}, build(t, i32, "-1"), build(t, str, "a"))},
+		{"INT", array.MakeFromData(array.NewData(arrow.RunEndEncodedOf(i32, i32), 3, []*memory.Buffer{nil}, []arrow.ArrayData{build(t, i32, "2").Data(), build(t, i32, "7").Data()}, 0, 0))},
+		{"ARRAY<INT>", array.NewListViewData(array.NewData(arrow.ListViewOf(i32), 1, []*memory.Buffer{nil, numbers(1), numbers(9)}, []arrow.ArrayData{build(t, i32, "1", "2").Data()}, 0, 0))},
+	} {
+		typ, v := c.typ, c.v
 		for _, keys := range [][]string{{"id"}, nil} {
 			tab, err := open(t).CreateTable(ctx, "d.t", tarn.TableDef{Fields: fields("id", "INT", "v", typ), PrimaryKeys: keys, Options: map[string]string{"bucket": "1", "bucket-key": "id"}})
 			if err != nil {

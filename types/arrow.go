@@ -209,7 +209,7 @@ func FieldID(f arrow.Field) int {
 
 // FromArrow gives the nullable type whose values hold all those of an Arrow type: the way back of
 // ArrowType, and the nearest type for others (unsigned integers become wider, lengths are lost,
-// dictionaries are their values). A MULTISET comes back as MAP, a WideTimestamp as DECIMAL(38,9). Row fields
+// dictionaries and runs are their values, extension types how they are stored). A MULTISET comes back as MAP, a WideTimestamp as DECIMAL(38,9). Row fields
 // without ids get -1.
 func FromArrow(dt arrow.DataType) (Type, error) { return fromArrow(dt, 0) }
 
@@ -263,6 +263,10 @@ func fromArrow(dt arrow.DataType, depth int) (Type, error) {
 		return TimestampType(unitDigits(dt.Unit)), nil
 	case *arrow.DictionaryType:
 		return fromArrow(dt.ValueType, depth+1)
+	case *arrow.RunEndEncodedType:
+		return fromArrow(dt.Encoded(), depth+1)
+	case arrow.ExtensionType:
+		return fromArrow(dt.StorageType(), depth+1)
 	case *arrow.MapType:
 		k, err := fromArrowField(dt.KeyField(), depth+1)
 		if err != nil {

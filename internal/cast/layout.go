@@ -10,17 +10,32 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/types"
 )
 
 // Layout brings an array of values of a type, of any Arrow type for which types.FromArrow gives that type, into the
 // Arrow type dt, which is types.ArrowType(t) or types.WideArrowType(t): other units of time, dictionaries, views and
-// large offsets are resolved. A value that dt does not hold is an error that names row and value.
+// large offsets are resolved, as are runs and extension types. A value that dt does not hold is an error that names row and value.
 func Layout(a arrow.Array, t types.Type, dt arrow.DataType) (arrow.Array, error) {
 	if arrow.TypeEqual(a.DataType(), dt) {
 		return a, nil
 	}
 	switch x := a.(type) {
+	case array.ExtensionArray:
+		return Layout(x.Storage(), t, dt)
+	case *array.Dictionary:
+		return spread(x, x.Dictionary(), x.GetValueIndex, t, dt)
+	case *array.RunEndEncoded:
+		run, from := 0, x.Offset()
+		return spread(x, x.Values(), func(i int) int {
+			for run < x.RunEndsArr().Len() && runEnd(x.RunEndsArr(), run) <= int64(from+i) {
+				run++
+			}
+			return run
+		}, t, dt)
+	case *array.ListView, *array.LargeListView:
+		return listViews(x.(array.ListLike), t, dt)
 	case *array.Struct:
 		parts := make([]arrow.ArrayData, len(t.Fields))
 		for i, f := range t.Fields {
@@ -83,6 +98,65 @@ func Layout(a arrow.Array, t types.Type, dt arrow.DataType) (arrow.Array, error)
 		}
 	}
 	return b.NewArray(), nil
+}
+
+// spread gives vals at the places that at names for the rows of a, which are asked for in order.
+func spread(a, vals arrow.Array, at func(int) int, t types.Type, dt arrow.DataType) (arrow.Array, error) {
+	refs := make([]batch.Ref, a.Len())
+	for i := range refs {
+		if a.IsNull(i) {
+			refs[i] = batch.NullRef
+			continue
+		}
+		k := at(i)
+		if k < 0 || k >= vals.Len() {
+			return nil, fmt.Errorf("row %d: it names value %d of %d in its %s", i, k, vals.Len(), a.DataType())
+		}
+		refs[i].Row = int32(k)
+	}
+	vals, err := Layout(vals, t, dt)
+	if err != nil {
+		return nil, fmt.Errorf("values of %s: %w", a.DataType(), err)
+	}
+	return batch.GatherArrays([]arrow.Array{vals}, batch.Select(refs))
+}
+
+// runEnd is where a run ends, in an array of INT16, INT32 or INT64.
+func runEnd(ends arrow.Array, i int) int64 {
+	switch e := ends.(type) {
+	case *array.Int16:
+		return int64(e.Value(i))
+	case *array.Int32:
+		return int64(e.Value(i))
+	}
+	return ends.(*array.Int64).Value(i)
+}
+
+// listViews gives lists whose values may lie in any order, and more than once.
+func listViews(x array.ListLike, t types.Type, dt arrow.DataType) (arrow.Array, error) {
+	vals := x.ListValues()
+	var refs []batch.Ref
+	offsets := []int32{0}
+	for i := range x.Len() {
+		if x.IsValid(i) {
+			from, to := x.ValueOffsets(i)
+			if from < 0 || to < from || to > int64(vals.Len()) {
+				return nil, fmt.Errorf("row %d: its list has the values %d to %d of %d", i, from, to, vals.Len())
+			}
+			for k := from; k < to; k++ {
+				refs = append(refs, batch.Ref{Row: int32(k)})
+			}
+		}
+		offsets = append(offsets, int32(len(refs)))
+	}
+	vals, err := Layout(vals, *t.Elem, dt.(*arrow.ListType).Elem())
+	if err != nil {
+		return nil, fmt.Errorf("element: %w", err)
+	}
+	if vals, err = batch.GatherArrays([]arrow.Array{vals}, batch.Select(refs)); err != nil {
+		return nil, err
+	}
+	return lists(dt, x, offsets, vals.Data()), nil
 }
 
 // widen gives timestamps of any unit as WideTimestamp.
