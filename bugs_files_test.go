@@ -52,7 +52,7 @@ func TestNestedValuesStayWithTheirRows(t *testing.T) {
 // B090, B094: rows that statistics, pages and sparse choices leave over are the right ones, whatever the
 // size of batches.
 func TestSparseRowsOfLargeFiles(t *testing.T) {
-	for _, o := range []opts{{}, {"file.block-size": "16 kb"}, {"parquet.page.size": "1 kb", "parquet.enable.dictionary": "false"}} {
+	for _, o := range []opts{{}, {"file.block-size": "16 kb"}, {"parquet.page.size": "1024", "parquet.enable.dictionary": "false"}} {
 		o["write-only"] = "true"
 		tab := declare(t, open(t), "d.t", "id BIGINT,v INT,s STRING,l ARRAY<INT>", "", o)
 		const n = 20000
@@ -145,7 +145,7 @@ func TestTimesAmongManyRows(t *testing.T) {
 	const n, same = 3000, 10
 	for _, typ := range []string{"TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(9)", "TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ(6)", "TIMESTAMP_LTZ(9)", "DATE", "TIME(3)"} {
 		for _, dictionary := range []string{"true", "false"} {
-			tab := declare(t, open(t), "d.t", "id INT,v "+typ, "", opts{"write-only": "true", "parquet.enable.dictionary": dictionary, "parquet.page.size": "1 kb", "file.block-size": "20 kb"})
+			tab := declare(t, open(t), "d.t", "id INT,v "+typ, "", opts{"write-only": "true", "parquet.enable.dictionary": dictionary, "parquet.page.size": "1024", "file.block-size": "20 kb"})
 			value := func(i int) (stored, literal string) {
 				at := time.Date(1969, 12, 31, 23, 59, 0, 0, time.UTC).Add(time.Duration(i/same) * time.Second)
 				layout := "2006-01-02 15:04:05"

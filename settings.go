@@ -23,7 +23,7 @@ func (t *Table) pathsConfig() paths.Config {
 		Partition: t.schema.FieldsNamed(t.schema.PartitionKeys), DefaultPartition: options.PartitionDefault.Get(o),
 		PlainNames: !options.PartitionLegacy.Get(o), Branch: t.id.Branch, DataPrefix: options.DataFilePrefix.Get(o),
 		ChangelogPrefix: options.ChangelogPrefix.Get(o), SuffixCompression: options.SuffixCompression.Get(o),
-		DataDirectory: options.DataFileDirectory.Get(o),
+		DataDirectory: options.DataFileDirectory.Get(o), IndexInDataDir: options.IndexInDataDir.Get(o),
 	}
 }
 
@@ -32,7 +32,7 @@ func (t *Table) dataConfig() (datafile.Config, error) {
 	c := datafile.Config{
 		FS: t.env.fs, Paths: t.paths, Schemas: t.schemas, Schema: t.schema, KeyValue: t.HasPrimaryKey(),
 		Format: options.FileFormat.Get(o), Compression: options.FileCompression.Get(o), CompressionLevel: options.ZstdLevel.Get(o),
-		TargetFileSize: t.targetFileSize(), ThinMode: options.ThinMode.Get(o), FormatOptions: t.schema.Options,
+		TargetFileSize: t.targetFileSize(), ThinMode: options.ThinMode.Get(o), FormatOptions: o.Values(),
 		DenseStats:  options.StatsDense.Get(o) && t.version() >= manifest.V10,
 		ClockMillis: t.env.wallMillis,
 	}

@@ -10,12 +10,13 @@ import (
 func SizeOf(rec arrow.RecordBatch) int64 {
 	n := int64(0)
 	for _, c := range rec.Columns() {
-		n += sizeOfArray(c)
+		n += SizeOfArray(c)
 	}
 	return n
 }
 
-func sizeOfArray(a arrow.Array) int64 {
+// SizeOfArray is SizeOf for one column.
+func SizeOfArray(a arrow.Array) int64 {
 	n := int64(a.Len())
 	size := int64(0)
 	if a.NullN() > 0 {
@@ -30,12 +31,12 @@ func sizeOfArray(a arrow.Array) int64 {
 	case *arrow.ListType, *arrow.MapType:
 		if n > 0 {
 			o := view[int32](buffer(a, 1))[a.Data().Offset():]
-			size += 4*n + sizeOfArray(array.NewSlice(a.(array.ListLike).ListValues(), int64(o[0]), int64(o[n])))
+			size += 4*n + SizeOfArray(array.NewSlice(a.(array.ListLike).ListValues(), int64(o[0]), int64(o[n])))
 		}
 	case *arrow.StructType:
 		s := a.(*array.Struct)
 		for i := range s.NumField() {
-			size += sizeOfArray(s.Field(i))
+			size += SizeOfArray(s.Field(i))
 		}
 	case arrow.FixedWidthDataType:
 		size += n * int64(t.BitWidth()) / 8

@@ -55,7 +55,11 @@ func (s *shredder) fit(w *leafWriter, a arrow.Array, from, k int) int {
 	case *array.Binary:
 		offs = a.ValueOffsets()
 	default:
-		return k
+		per := w.n.width()
+		if w.useDict {
+			per = 1 // of an index, as size takes it
+		}
+		return min(k, max(1, (w.limit.bytes-w.size())/max(per, 1)))
 	}
 	room := int64(w.limit.bytes - w.size())
 	for k > 1 && int64(offs[from+k]-offs[from])+4*int64(k) > room {

@@ -22,7 +22,7 @@ type entries struct {
 // nested adds rows [from, to) of a column that is a group.
 func (s *shredder) nested(a arrow.Array, from, to int) error {
 	for from < to {
-		k := min(to-from, nestedStep)
+		k := s.step(a, from, min(to-from, nestedStep))
 		e := entries{def: make([]uint8, k), rep: make([]uint8, k), at: make([]int32, k)}
 		for i := range k {
 			e.at[i] = int32(from + i)
@@ -42,6 +42,16 @@ func (s *shredder) nested(a arrow.Array, from, to int) error {
 		}
 	}
 	return nil
+}
+
+// step cuts a run of rows so that pages do not grow far beyond their limit.
+func (s *shredder) step(a arrow.Array, from, k int) int {
+	l := s.leaves[0].limit
+	k = min(k, l.rows)
+	for k > 1 && batch.SizeOfArray(array.NewSlice(a, int64(from), int64(from+k))) > 2*int64(l.bytes) {
+		k /= 2
+	}
+	return k
 }
 
 // enter takes entries into a node: where its value is NULL, they end here.

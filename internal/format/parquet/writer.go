@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -56,21 +57,17 @@ func (Format) NewWriter(out io.Writer, fields []types.Field, o format.WriteOptio
 	if err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
-	c, err := codecByName(o.Compression)
+	s, err := settingsOf(o)
 	if err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
-	w := &writer{out: out, fields: fields, schema: types.WideArrowSchema(fields), modes: o.Stats, root: root, codec: c, block: o.BlockSize}
-	if w.block <= 0 {
-		w.block = defaultBlockSize
-	}
-	level := o.CompressionLevel
-	if level <= 0 {
-		level = 1
-	}
-	p := &packer{codec: c, level: level}
-	l := limits{rows: defaultPageRows, bytes: defaultPageBytes, dict: true}
+	w := &writer{out: out, fields: fields, schema: types.WideArrowSchema(fields), modes: o.Stats, root: root, codec: s.codec, block: s.block}
+	p := &packer{codec: s.codec, level: s.level}
 	for _, n := range leaves {
+		l := s.limits
+		if on, ok := s.dicts[strings.Join(w.pathOf(n), ".")]; ok {
+			l.dict = on
+		}
 		w.leaves = append(w.leaves, newLeafWriter(n, boundsOf(n), l, p))
 	}
 	rest := w.leaves
