@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,8 @@ import (
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/internal/tarntest"
+	"github.com/tarnlake/tarn/internal/tarntest/golden"
 )
 
 // unpack puts a golden table into memory, below root.
@@ -51,6 +52,11 @@ func unpack(t *testing.T, archive, table string) *env {
 			t.Fatal(err)
 		}
 	}
+	return over(t, mem)
+}
+
+// over is a table that lies below root.
+func over(t *testing.T, mem *fileio.Mem) *env {
 	e := &env{t: t, fs: mem, now: time.Now()}
 	e.table = Table{
 		FS: mem, Snapshots: snapshot.NewStore(mem, root, ""), Paths: paths.NewTable(root, paths.Config{}),
@@ -81,37 +87,41 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGoldenTables expires every table of the golden set that is there to its newest snapshot: what that
-// and the tags need stays, and nothing else does if the table was whole before.
+// TestGoldenTables expires tables of all releases to their newest snapshot: what that and the tags need stays, and nothing else
+// does if the table was whole before.
 func TestGoldenTables(t *testing.T) {
-	roots := []string{"../../testdata/golden/tables"}
-	if dir := os.Getenv("TARN_GOLDEN"); dir != "" {
-		roots = append(roots, dir+"/tables")
-	}
-	for _, dir := range roots {
-		archives, err := filepath.Glob(dir + "/versions/v*/warehouse.tar.gz")
-		if err != nil {
-			t.Fatal(err)
+	tables := map[string]*fileio.Mem{}
+	golden.EachFile(t, tarntest.Root(t), func(id, name string, data []byte) {
+		version, ok := strings.CutPrefix(id, "tables/versions/v")
+		if !ok {
+			return
 		}
-		for _, a := range archives {
-			for _, table := range []string{"clog", "agg"} { // tables without partitions
-				e := unpack(t, a, "v.db/"+table)
-				if e.ids() == "" {
-					continue
+		for _, table := range []string{"clog", "agg"} { // without partitions
+			if rest, ok := strings.CutPrefix(name, "warehouse/v.db/"+table+"/"); ok {
+				k := version + " " + table
+				if tables[k] == nil {
+					tables[k] = fileio.NewMem(fileio.MemOptions{})
 				}
-				before := e.onDisk()
-				used := e.used()
-				whole := slices.Equal(before, used)
-				r := e.expire(Options{RetainMin: 1, RetainMax: 1})
-				if len(r.Expired) == 0 || len(r.Warnings) > 0 {
-					t.Errorf("%s %s: %+v", a, table, r)
-				}
-				if whole {
-					e.exact(a + " " + table)
-				} else {
-					e.complete(a + " " + table)
+				if err := tables[k].Put(t.Context(), root+"/"+rest, data); err != nil {
+					t.Fatal(err)
 				}
 			}
+		}
+	})
+	if len(tables) < 10 {
+		t.Fatalf("%d tables", len(tables))
+	}
+	for name, mem := range tables {
+		e := over(t, mem)
+		whole := slices.Equal(e.onDisk(), e.used())
+		r := e.expire(Options{RetainMin: 1, RetainMax: 1})
+		if len(r.Expired) == 0 || len(r.Warnings) > 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if whole {
+			e.exact(name)
+		} else {
+			e.complete(name)
 		}
 	}
 }

@@ -259,7 +259,7 @@ func (t *Table) indexPath(e *manifest.IndexEntry) (string, error) {
 		}
 		return strings.TrimPrefix(path, "file:"), nil
 	}
-	return t.Paths.Index(e.Name), nil
+	return t.Paths.Index(e.Partition, e.Bucket, e.Name)
 }
 
 // lists are the manifest lists of a snapshot.

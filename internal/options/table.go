@@ -37,7 +37,7 @@ var (
 	PartialRemoveGroup = str("partial-update.remove-record-on-sequence-group", "", "Deletes of these sequence groups remove the row.").fixed().part(engines)
 	ForceLookup        = boolean("force-lookup", false, "Every compaction takes all of level 0, as those do that look up older rows.").fixed()
 	RowTracking        = boolean("row-tracking.enabled", false, "Gives rows ids. Such tables are not compacted here.").fixed()
-	IndexInDataDir     = boolean("index-file-in-data-file-dir", false, "Puts index files beside data files.").fixed().part(vectors)
+	IndexInDataDir     = boolean("index-file-in-data-file-dir", false, "Index files lie beside the data files.").fixed()
 	AddBeforePartition = boolean("add-column-before-partition", false, "New columns go before the first partition column.")
 	NoExplicitCast     = boolean("disable-explicit-type-casting", false, "Columns may only be changed to types that hold all their values.")
 	NoNullToNotNull    = boolean("alter-column-null-to-not-null.disabled", true, "Nullable columns cannot be made NOT NULL.")

@@ -13,7 +13,7 @@ import (
 func TestTableLayout(t *testing.T) {
 	cfg := Config{UUID: func() string { return "u" }}
 	tab := NewTable("s3://b/w/d.db/t/", cfg)
-	cfg.Branch, cfg.DataDirectory, cfg.DataPrefix, cfg.ChangelogPrefix, cfg.SuffixCompression = "dev", "data/", "d-", "c-", true
+	cfg.Branch, cfg.DataDirectory, cfg.DataPrefix, cfg.ChangelogPrefix, cfg.SuffixCompression, cfg.IndexInDataDir = "dev", "data/", "d-", "c-", true, true
 	br := NewTable("s3://b/w/d.db/t", cfg)
 	must := func(s string, err error) string {
 		t.Helper()
@@ -32,7 +32,7 @@ func TestTableLayout(t *testing.T) {
 		{tab.Manifest(tab.NewManifestName()), "/manifest/manifest-u-0"},
 		{tab.Manifest(tab.NewManifestListName()), "/manifest/manifest-list-u-1"},
 		{tab.Manifest(tab.NewIndexManifestName()), "/manifest/index-manifest-u-2"},
-		{tab.Index(tab.NewIndexName()), "/index/index-u-3"},
+		{must(tab.Index(nil, 1, tab.NewIndexName())), "/index/index-u-3"},
 		{tab.Statistics(tab.NewStatisticsName()), "/statistics/stat-u-4"},
 		{must(tab.BucketDir(nil, 7)), "/bucket-7"},
 		{must(tab.BucketDir(nil, PostponeBucket)), "/bucket-postpone"},
@@ -41,6 +41,7 @@ func TestTableLayout(t *testing.T) {
 		{br.Tag("x"), "/branch/branch-dev/tag/tag-x"},
 		{br.ManifestDir(), "/manifest"},
 		{must(br.BucketDir(nil, 0)), "/data/bucket-0"},
+		{must(br.Index(nil, 1, "index-v-0")), "/data/bucket-1/index-v-0"},
 	} {
 		if want := "s3://b/w/d.db/t" + c[1]; c[0] != want {
 			t.Errorf("%s, want %s", c[0], want)

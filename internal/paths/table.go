@@ -53,6 +53,7 @@ type Config struct {
 	ChangelogPrefix   string // changelog-file.prefix; "" is "changelog-"
 	SuffixCompression bool   // file.suffix.include.compression
 	DataDirectory     string // data-file.path-directory; "" is the table's folder
+	IndexInDataDir    bool   // index-file-in-data-file-dir
 
 	// UUID makes the unique part of new names, uuid.NewString by default. It is called once.
 	UUID func() string
@@ -147,8 +148,14 @@ func (t *Table) Manifest(name string) string { return t.ManifestDir() + "/" + na
 // IndexDir is the folder of index files.
 func (t *Table) IndexDir() string { return t.root + "/index" }
 
-// Index is the path of an index file.
-func (t *Table) Index(name string) string { return t.IndexDir() + "/" + name }
+// Index is the path of an index file of a bucket, which is named as for BucketDir.
+func (t *Table) Index(partition []byte, bucket int, name string) (string, error) {
+	dir, err := t.IndexDir(), error(nil)
+	if t.c.IndexInDataDir {
+		dir, err = t.BucketDir(partition, bucket)
+	}
+	return dir + "/" + name, err
+}
 
 // StatisticsDir is the folder of table statistics.
 func (t *Table) StatisticsDir() string { return t.root + "/statistics" }
