@@ -16,6 +16,7 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/rescue"
 	"github.com/tarnlake/tarn/types"
 )
@@ -71,7 +72,7 @@ func (c *checker) dataFiles(ctx context.Context, live []manifest.Entry, path str
 			what := fmt.Sprintf("the manifest says level %d and sequence number %d: its bucket cannot be written", f.Level, f.MaxSequence)
 			c.problem(true, j.path, what, "roll back to a snapshot without this file")
 		}
-		if what := c.keys(j.e.File); what != "" {
+		if what := c.keys(j.e.File); what != "" && j.e.Bucket != paths.PostponeBucket { // whose rows stand as they came
 			c.problem(true, j.path, what, "roll back to a snapshot without this file")
 		}
 		if f := j.e.File; f.MinSequence > f.MaxSequence || f.DeleteRows > f.Rows {

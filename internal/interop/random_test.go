@@ -128,6 +128,7 @@ func (r *randomTable) create(t *testing.T, l lake, name string) {
 	maybe("source.split.open-file-cost", "1 b")
 	maybe("target-file-size", "1 kb", "20 kb")
 	maybe("parquet.page.size", "100")
+	maybe("parquet.page.row.count.limit", "3", "20")
 	maybe("parquet.block.size", "2000")
 	maybe("parquet.enable.dictionary", "false")
 	if maybe("write-buffer-size", "64 kb"); opts["write-buffer-size"] != "" {

@@ -27,6 +27,12 @@ func (s *Source) entries(ctx context.Context) ([]manifest.Entry, error) {
 	return s.Planner.Entries(ctx, s.Snapshot, plan.Request{})
 }
 
+// placed are the entries without those of rows that have no bucket yet, which a scan does not see either.
+func (s *Source) placed(ctx context.Context) ([]manifest.Entry, error) {
+	entries, err := s.entries(ctx)
+	return slices.DeleteFunc(slices.Clone(entries), func(e manifest.Entry) bool { return e.Bucket == paths.PostponeBucket }), err
+}
+
 var filesTable = &table{
 	name: "files",
 	fields: cols("partition STRING", "bucket INT NOT NULL", "file_path STRING NOT NULL", "file_format STRING NOT NULL", "schema_id BIGINT NOT NULL",
@@ -34,7 +40,7 @@ var filesTable = &table{
 		"null_value_counts STRING NOT NULL", "min_value_stats STRING NOT NULL", "max_value_stats STRING NOT NULL", "min_sequence_number BIGINT",
 		"max_sequence_number BIGINT", "creation_time TIMESTAMP(3)", "deleteRowCount BIGINT", "file_source STRING", "first_row_id BIGINT", "write_cols ARRAY<STRING>"),
 	rows: func(ctx context.Context, s *Source) ([][]types.Datum, error) {
-		entries, err := s.entries(ctx)
+		entries, err := s.placed(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -67,6 +73,9 @@ func (s *Source) fileRow(ctx context.Context, e *manifest.Entry) ([]types.Datum,
 	st, err := s.valueStats(sc, f)
 	if err != nil {
 		return nil, err
+	}
+	if f.ExternalPath != "" {
+		path = f.ExternalPath // with its scheme
 	}
 	row := []types.Datum{
 		part, int64(e.Bucket), path, f.Name[strings.LastIndexByte(f.Name, '.')+1:], f.SchemaID, int64(f.Level), f.Rows, f.Size,
@@ -236,19 +245,14 @@ type sum struct {
 	updated            int64
 }
 
-// sums adds up files by the text of their partition, and by bucket if asked, in the order of these.
-func (s *Source) sums(ctx context.Context, byBucket bool, text func([]byte) (string, error)) ([]*sum, error) {
-	entries, err := s.entries(ctx)
-	if err != nil {
-		return nil, err
-	}
+// sumsOf adds up files by the text of their partition, and by bucket if asked, in the order of these.
+func sumsOf(entries []manifest.Entry, byBucket bool, text func([]byte) (string, error)) (out []*sum, err error) {
 	type id struct {
 		partition string
 		bucket    int
 	}
 	at := map[id]*sum{}
 	texts := map[string]string{}
-	var out []*sum
 	for i := range entries {
 		e := &entries[i]
 		k := id{partition: string(e.Partition)}
@@ -284,7 +288,11 @@ var partitionsTable = &table{
 	fields: cols("partition STRING", "record_count BIGINT NOT NULL", "file_size_in_bytes BIGINT NOT NULL", "file_count BIGINT NOT NULL",
 		"last_update_time TIMESTAMP(3)", "created_at TIMESTAMP(3)", "created_by STRING", "updated_by STRING", "options STRING"),
 	rows: func(ctx context.Context, s *Source) ([][]types.Datum, error) {
-		sums, err := s.sums(ctx, false, s.Paths.PartitionText)
+		entries, err := s.placed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		sums, err := sumsOf(entries, false, s.Paths.PartitionText)
 		if err != nil {
 			return nil, err
 		}
@@ -301,7 +309,11 @@ var bucketsTable = &table{
 	fields: cols("partition STRING", "bucket INT NOT NULL", "record_count BIGINT NOT NULL", "file_size_in_bytes BIGINT NOT NULL",
 		"file_count BIGINT NOT NULL", "last_update_time TIMESTAMP(3)"),
 	rows: func(ctx context.Context, s *Source) ([][]types.Datum, error) {
-		sums, err := s.sums(ctx, true, s.partition)
+		entries, err := s.entries(ctx)
+		if err != nil {
+			return nil, err
+		}
+		sums, err := sumsOf(entries, true, s.partition)
 		if err != nil {
 			return nil, err
 		}

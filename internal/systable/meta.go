@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/types"
 )
@@ -62,10 +64,26 @@ var schemasTable = &table{
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, []types.Datum{x.ID, string(fields), jsonList(x.PartitionKeys), jsonList(x.PrimaryKeys), jsonMap(x.Options), text(x.Comment), instant(x.TimeMillis)})
+			out = append(out, []types.Datum{x.ID, string(fields), jsonList(x.PartitionKeys), jsonList(x.PrimaryKeys), jsonMap(optionsOf(x)), text(x.Comment), instant(x.TimeMillis)})
 		}
 		return out, nil
 	},
+}
+
+// optionsOf are the options of a schema. Those that the releases before 0.9 had other defaults of count as set in their schemas.
+func optionsOf(x *schema.Schema) map[string]string {
+	m := maps.Clone(x.Options)
+	if m == nil {
+		m = map[string]string{}
+	}
+	o := options.Of(x.Options, x.Version)
+	if n := options.Bucket.Get(o); n > 0 && !options.Bucket.Set(o) {
+		m[options.Bucket.Key()] = strconv.Itoa(n)
+	}
+	if f := options.FileFormat.Get(o); f != options.FileFormat.Get(options.Options{}) && !options.FileFormat.Set(o) {
+		m[options.FileFormat.Key()] = f
+	}
+	return m
 }
 
 func jsonList(v []string) string {
@@ -100,8 +118,9 @@ var optionsTable = &table{
 			return nil, err
 		}
 		var out [][]types.Datum
-		for _, k := range slices.Sorted(maps.Keys(now.Options)) {
-			out = append(out, []types.Datum{k, now.Options[k]})
+		m := optionsOf(now)
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			out = append(out, []types.Datum{k, m[k]})
 		}
 		return out, nil
 	},
