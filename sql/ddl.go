@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/sql/parse"
@@ -91,6 +93,37 @@ func (s *Session) fieldsOf(ctx context.Context, script string, q *parse.Query, d
 }
 
 // alterTable turns the actions of ALTER TABLE into changes of the schema; all happen, or none.
+// dropTables drops none of several tables if one is not there.
+func (s *Session) dropTables(ctx context.Context, x *parse.DropTable) (*Result, error) {
+	var said []string
+	var names []string
+	for _, n := range x.Names {
+		name, err := s.name(n)
+		if err != nil {
+			return nil, err
+		}
+		_, err = s.table(ctx, n)
+		switch missing := errors.Is(err, tarn.ErrNotExist); {
+		case missing && x.IfExists:
+			said = append(said, "there is no table "+name)
+		case missing:
+			return nil, err
+		case !slices.Contains(names, name):
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if err := s.cat.DropTable(ctx, name); err != nil {
+			if len(said) > 0 {
+				err = fmt.Errorf("%w (%s)", err, strings.Join(said, "; "))
+			}
+			return nil, err
+		}
+		said = append(said, "table "+name+" dropped")
+	}
+	return message("%s", strings.Join(said, "; ")), nil
+}
+
 func (s *Session) alterTable(ctx context.Context, x *parse.AlterTable) (*Result, error) {
 	name, err := s.name(x.Name)
 	if err != nil {

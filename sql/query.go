@@ -79,7 +79,10 @@ func (s *Session) query(ctx context.Context, script string, q *parse.Query) (*Re
 func (s *Session) located(ctx context.Context, text engineText, err error) error {
 	err = text.locate(err)
 	var e *EngineError
-	if !errors.As(err, &e) || !e.noTable {
+	if errors.As(err, &e) && strings.HasPrefix(e.Msg, `Catalog "`) && strings.HasSuffix(e.Msg, "does not exist!") {
+		e.Hint = "a table's name has at most two parts: database.table"
+	}
+	if e == nil || !e.noTable {
 		return err
 	}
 	_, rest, _ := strings.Cut(e.Msg, "Table with name ")
@@ -225,7 +228,9 @@ func (s *Session) engineTable(ctx context.Context, script string, st parse.State
 	case *parse.Update:
 		n = x.Table
 	case *parse.DropTable:
-		n = x.Name
+		if len(x.Names) == 1 {
+			n = x.Names[0]
+		}
 	case *parse.Truncate:
 		n = x.Name
 	case *parse.AlterTable:

@@ -176,15 +176,7 @@ func (s *Session) execTarn(ctx context.Context, script string, st parse.Statemen
 	case *parse.CreateTable:
 		return s.createTable(ctx, script, x)
 	case *parse.DropTable:
-		name, err := s.name(x.Name)
-		if err != nil {
-			return nil, err
-		}
-		err = s.cat.DropTable(ctx, name)
-		if x.IfExists && errors.Is(err, tarn.ErrNotExist) {
-			return message("there is no table %s", name), nil
-		}
-		return done(err, "table %s dropped", name)
+		return s.dropTables(ctx, x)
 	case *parse.AlterTable:
 		return s.alterTable(ctx, x)
 	case *parse.Truncate:

@@ -162,6 +162,32 @@ func TestStatementsOverNames(t *testing.T) {
 	})
 }
 
+// Several tables are dropped by one statement, or none of them.
+func TestDropSeveralTables(t *testing.T) {
+	both(t, func(t *testing.T, s *sql.Session) {
+		must(t, s, `CREATE TABLE a (id INT); CREATE TABLE b (id INT); CREATE TABLE c (id INT)`)
+		fails(t, s, `DROP TABLE a, nope, b`, tarn.ErrNotExist, "nope")
+		want(t, s, `SHOW TABLES`, "a / b / c")
+		must(t, s, `DROP TABLE IF EXISTS a, nope, db.b, a`)
+		want(t, s, `SHOW TABLES`, "c")
+	})
+}
+
+func TestNamesOfTooManyParts(t *testing.T) {
+	both(t, func(t *testing.T, s *sql.Session) {
+		for _, q := range []string{`SELECT * FROM x.db.s.t`, `TABLE x.db.s.t`, `SELECT * FROM x.db.t`, `DESCRIBE x.db.t`, `SUMMARIZE x.db.t`, `INSERT INTO x.db.t VALUES (1)`, `DROP TABLE x.db.s.t`} {
+			_, err := run(t.Context(), s, q)
+			var e *sql.EngineError
+			if errors.As(err, &e) {
+				err = fmt.Errorf("%w: %s", err, e.Hint)
+			}
+			if !errors.Is(err, tarn.ErrInvalid) || !strings.Contains(err.Error(), "at most two parts: database.table") {
+				t.Errorf("%s: error %v", q, err)
+			}
+		}
+	})
+}
+
 // A filter is printed with bare names in a plan: columns that read like SQL must not lead to another filter.
 func TestFiltersOnConfusingNames(t *testing.T) {
 	both(t, func(t *testing.T, s *sql.Session) {

@@ -78,7 +78,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		}
 	}()
 	cmd := a.root()
-	cmd.SetArgs(args)
+	cmd.SetArgs(commentedSQL(args))
 	cmd.SetIn(in)
 	cmd.SetOut(out)
 	cmd.SetErr(errOut)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -48,6 +50,17 @@ terminal. They run one after the other and end with the first that fails.`,
 	f.StringVar(&o.tempDir, "temp-dir", "", "where the engine spills what does not fit")
 	f.BoolVar(&o.noRaw, "no-raw-files", false, "never let the engine read files itself")
 	return cmd
+}
+
+// commentedSQL keeps statements that begin with a comment from being taken for flags, which have no blanks in their names.
+func commentedSQL(args []string) []string {
+	out := slices.Clone(args)
+	for i := slices.Index(args, "sql") + 1; i > 0 && i < len(args) && args[i] != "--"; i++ {
+		if name, _, _ := strings.Cut(args[i], "="); strings.HasPrefix(name, "--") && strings.ContainsAny(name, " \t\r\n") {
+			out[i] = " " + args[i]
+		}
+	}
+	return out
 }
 
 func (a *app) sql(ctx context.Context, o *sqlOptions, args []string) error {

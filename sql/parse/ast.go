@@ -87,10 +87,10 @@ type CreateTable struct {
 	As            *Query     // CREATE TABLE a [(…)] AS SELECT …
 }
 
-// DropTable is DROP TABLE [IF EXISTS] name.
+// DropTable is DROP TABLE [IF EXISTS] name, ….
 type DropTable struct {
 	Span
-	Name     TableName
+	Names    []TableName
 	IfExists bool
 }
 

@@ -137,7 +137,8 @@ func TestStatements(t *testing.T) {
 	}{
 		{`create schema if not exists a`, &CreateDatabase{Name: "a", IfNotExists: true}},
 		{`drop database if exists a cascade`, &DropDatabase{Name: "a", IfExists: true, Cascade: true}},
-		{`drop table a.b`, &DropTable{Name: TableName{Database: "a", Table: "b"}}},
+		{`drop table a.b`, &DropTable{Names: []TableName{{Database: "a", Table: "b"}}}},
+		{`DROP TABLE IF EXISTS a.b, "c,d" PURGE`, &DropTable{Names: []TableName{{Database: "a", Table: "b"}, {Table: "c,d"}}, IfExists: true}},
 		{`truncate table b`, &Truncate{Name: TableName{Table: "b"}}},
 		{`use a`, &Use{Database: "a"}},
 		{`show tables in a like 'x%'`, &Show{What: ShowTables, Database: "a", Like: "x%"}},

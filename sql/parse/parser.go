@@ -163,9 +163,13 @@ func (p *parser) tableName() (TableName, error) {
 	}
 	n.Database, n.Table, n.End = first.Name, second.Name, second.End
 	if p.is(".") {
-		return n, p.errorAt(p.cur(), "a table's name has at most two parts: database.table", "a name that contains a dot stands in quotes")
+		return n, p.tooManyParts(p.cur())
 	}
 	return n, nil
+}
+
+func (p *parser) tooManyParts(at token) error {
+	return p.errorAt(at, "a table's name has at most two parts: database.table", "a name that contains a dot stands in quotes")
 }
 
 func (p *parser) string(what string) (string, error) {

@@ -120,8 +120,12 @@ func (p *parser) drop() (Statement, error) {
 		if s.IfExists, err = p.ifExists(); err != nil {
 			return nil, err
 		}
-		if s.Name, err = p.tableName(); err != nil {
-			return nil, err
+		for len(s.Names) == 0 || p.accept(",") {
+			n, err := p.tableName()
+			if err != nil {
+				return nil, err
+			}
+			s.Names = append(s.Names, n)
 		}
 		p.acceptOneOf("CASCADE", "RESTRICT", "PURGE")
 		s.Span = p.span(start)

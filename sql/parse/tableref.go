@@ -24,8 +24,11 @@ func (w *walker) factor(s *scope) error {
 	case !t.isName(), t.kind == word && (isQueryStart(t.text) || endsTable(t.text)):
 		return nil // whatever it is, DuckDB will tell
 	}
-	r := w.ref()
+	r, err := w.ref()
 	r.Aliased = aliased
+	if err != nil {
+		return err
+	}
 	if p.is("(") || len(r.Parts) == 1 && s.has(t.text) {
 		return nil
 	}
@@ -46,8 +49,8 @@ func (w *walker) factor(s *scope) error {
 	return nil
 }
 
-// ref reads a table's name.
-func (w *walker) ref() TableRef {
+// ref reads a table's name. Three parts may be a table of a database that DuckDB has attached.
+func (w *walker) ref() (TableRef, error) {
 	p := w.p
 	t := p.cur()
 	var r TableRef
@@ -57,18 +60,24 @@ func (w *walker) ref() TableRef {
 		if !p.is(".") || !p.at(1).isName() {
 			break
 		}
+		if len(r.Parts) == 3 {
+			return r, p.tooManyParts(p.cur())
+		}
 		p.pos++
 	}
 	r.Bare = p.span(t)
 	r.Span = r.Bare
-	return r
+	return r, nil
 }
 
 // name reads a table where no alias may follow.
 func (w *walker) name(s *scope) error {
 	t := w.p.cur()
-	r := w.ref()
+	r, err := w.ref()
 	r.Alone = true
+	if err != nil {
+		return err
+	}
 	if w.p.is("(") && w.q.Verb != "COPY" || len(r.Parts) == 1 && s.has(t.text) {
 		return nil
 	}
