@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -32,7 +33,8 @@ type Options struct {
 	Clock func() time.Time // for procedures that are given an age; nil is time.Now
 }
 
-// Session runs statements on a catalog. It is used by one goroutine.
+// Session runs statements on a catalog, one at a time: the next can start when the Result of the last is closed. Statements that run
+// at the same time need sessions of their own; all may use one catalog.
 type Session struct {
 	cat    *tarn.Catalog
 	o      Options
@@ -40,6 +42,7 @@ type Session struct {
 	engine engine
 	scans  []uint64 // of the statement that runs
 	views  []string // of it, too
+	busy   atomic.Bool
 }
 
 // NewSession makes a Session. The engine starts with the first query.
@@ -57,8 +60,12 @@ func (s *Session) now() time.Time {
 // Database is the current database, "" for none.
 func (s *Session) Database() string { return s.db }
 
-// Close ends the session.
+// Close ends the session. The result of a statement is closed before.
 func (s *Session) Close() error {
+	if !s.busy.CompareAndSwap(false, true) {
+		return errBusy
+	}
+	defer s.busy.Store(false)
 	if s.engine == nil {
 		return nil
 	}
@@ -77,10 +84,15 @@ type Result struct {
 	missing error // comes behind mem: what it could not be told of
 	schema  *arrow.Schema
 	done    func()
+	busy    *atomic.Bool // of the session
+	closed  bool
 }
 
 // Next gives the next rows, io.EOF at the end.
 func (r *Result) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if r.closed {
+		return nil, fmt.Errorf("%w: the result is closed", tarn.ErrInvalid)
+	}
 	if r.rows == nil {
 		if len(r.mem) == 0 && r.missing != nil {
 			return nil, &PartialError{r.missing}
@@ -107,6 +119,7 @@ func (r *Result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 // Close ends the statement.
 func (r *Result) Close() error {
 	var err error
+	r.closed = true
 	if r.rows != nil {
 		err = r.rows.close()
 		r.rows = nil
@@ -115,7 +128,33 @@ func (r *Result) Close() error {
 		r.done()
 		r.done = nil
 	}
+	if r.busy != nil {
+		r.busy.Store(false)
+		r.busy = nil
+	}
 	return err
+}
+
+var errBusy = &Error{Msg: "the session runs a statement already", Hint: "close its result first, or use another session", Err: tarn.ErrInvalid}
+
+// Query runs one statement. Values stand for its parameters ? or $1, $2, …, wherever a constant may stand: those that database/sql
+// takes, which are nil, booleans, numbers, strings, []byte (BYTES) and time.Time (TIMESTAMP_LTZ, microseconds), pointers to them and
+// driver.Valuer. The Result has to be closed, read to its end or not.
+func (s *Session) Query(ctx context.Context, statement string, values ...any) (*Result, error) {
+	if len(values) > 0 {
+		var err error
+		if statement, err = bind(statement, values); err != nil {
+			return nil, err
+		}
+	}
+	stmts, err := parse.Script(statement)
+	if err != nil {
+		return nil, err
+	}
+	if len(stmts) != 1 {
+		return nil, &Error{Msg: fmt.Sprintf("%d statements, expected one", len(stmts)), Hint: "Run runs scripts", Err: tarn.ErrInvalid}
+	}
+	return s.exec(ctx, statement, stmts[0])
 }
 
 // Run runs the statements of a script one after the other. each is called with the result of every
@@ -141,6 +180,19 @@ func (s *Session) Run(ctx context.Context, script string, each func(*Result) err
 }
 
 func (s *Session) exec(ctx context.Context, script string, st parse.Statement) (*Result, error) {
+	if !s.busy.CompareAndSwap(false, true) {
+		return nil, errBusy
+	}
+	r, err := s.execOne(ctx, script, st)
+	if err != nil {
+		s.busy.Store(false)
+		return nil, err
+	}
+	r.busy = &s.busy
+	return r, nil
+}
+
+func (s *Session) execOne(ctx context.Context, script string, st parse.Statement) (*Result, error) {
 	if q := s.engineTable(ctx, script, st); q != nil {
 		return s.query(ctx, script, q)
 	}

@@ -195,9 +195,24 @@ func (p *parser) integer(what string) (int, error) {
 	return int(n), nil
 }
 
-// literal reads a constant: NULL, TRUE, FALSE, a number, a string, DATE '…' and the like.
+// literal reads a constant: NULL, TRUE, FALSE, a number, a string, DATE '…' and the like, or CAST of one, which counts by its
+// text.
 func (p *parser) literal() (Literal, error) {
 	start := p.cur()
+	if p.accept("CAST", "(") {
+		l, err := p.literal()
+		if err == nil {
+			err = p.expect("AS")
+		}
+		if err == nil {
+			_, err = p.typeName()
+		}
+		if err == nil {
+			err = p.expect(")")
+		}
+		l.Span = p.span(start)
+		return l, err
+	}
 	done := func(k LiteralKind, text string) (Literal, error) {
 		return Literal{Kind: k, Text: text, Span: p.span(start)}, nil
 	}
