@@ -36,6 +36,9 @@ func NewCanal(opts Options) *Canal { return &Canal{opts: opts} }
 
 const canalFormat = "canal-json"
 
+// statements are the types of messages about a statement, which isDdl may not say.
+var statements = map[string]bool{"CREATE": true, "ALTER": true, "ERASE": true, "TRUNCATE": true, "RENAME": true, "CINDEX": true, "DINDEX": true}
+
 func (c *Canal) fail(r Reason, what, do string) *Error {
 	return &Error{Reason: r, Format: canalFormat, Offset: -1, What: what, Do: do}
 }
@@ -192,10 +195,18 @@ func (c *Canal) event() (Event, *Error) {
 	if ev.Millis == 0 {
 		ev.Millis = millis(m.ts)
 	}
-	if m.ddl {
+	word := ""
+	if m.kind != nil {
+		word = text(m.kind)
+	}
+	noRows := m.data == absent || m.data == null || (m.data == object && len(c.ends) == 0)
+	if m.ddl || noRows && statements[word] {
 		ev.Kind = DDL
-		if m.sql != nil {
+		if m.sql != nil && !isNull(m.sql) {
 			ev.DDL = text(m.sql)
+		}
+		if ev.DDL == "" && word != "" {
+			ev.DDL = word + " TABLE " + ev.Table.Name
 		}
 		return ev, nil
 	}
@@ -203,7 +214,7 @@ func (c *Canal) event() (Event, *Error) {
 		return ev, c.fail(Lacks, `"type" is missing`, "is it a message of Canal?")
 	}
 	var kind types.RowKind
-	switch k := text(m.kind); k {
+	switch word {
 	case "INSERT", "ROW":
 		kind = types.Insert
 	case "UPDATE":
@@ -211,14 +222,14 @@ func (c *Canal) event() (Event, *Error) {
 	case "DELETE":
 		kind = types.Delete
 	default:
-		if m.data == absent || m.data == null || (m.data == object && len(c.ends) == 0) {
+		if noRows {
 			return Event{}, nil // QUERY, TRANSACTIONBEGIN and the like
 		}
-		return ev, c.fail(WrongShape, "type is "+strconv.Quote(k), "known are INSERT, UPDATE, DELETE, ROW and statements with isDdl")
+		return ev, c.fail(WrongShape, "type is "+strconv.Quote(word), "known are INSERT, UPDATE, DELETE, ROW and statements with isDdl")
 	}
 	switch {
 	case m.data == absent || m.data == null:
-		return ev, c.fail(Lacks, `"data" is missing in a message of type `+text(m.kind), "")
+		return ev, c.fail(Lacks, `"data" is missing in a message of type `+word, "")
 	case m.data != object:
 		return ev, c.fail(WrongShape, `"data" is no list of rows`, "")
 	case len(c.ends) == 0:

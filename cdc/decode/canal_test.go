@@ -27,6 +27,10 @@ func TestCanalEvents(t *testing.T) {
 		{`{"type":"INSERT","data":[]` + tail + `}`, `skip `},
 		{`{"type":"QUERY","data":null,"isDdl":false}`, `skip `},
 		{`{"type":"CREATE","isDdl":true,"sql":"CREATE TABLE t (id INT)","database":"shop","table":"t","es":5}`, `ddl shop.t @5 "CREATE TABLE t (id INT)"`},
+		{`{"type":"TRUNCATE","isDdl":true,"sql":"","database":"shop","table":"t","data":null}`, `ddl shop.t "TRUNCATE TABLE t"`},
+		{`{"type":"TRUNCATE","database":"shop","table":"t","sql":null}`, `ddl shop.t "TRUNCATE TABLE t"`},
+		{`{"type":"ALTER","isDdl":false,"database":"shop","table":"t","sql":"ALTER TABLE t ADD v INT","data":null}`, `ddl shop.t "ALTER TABLE t ADD v INT"`},
+		{`{"id":0,"database":"","table":"","pkNames":null,"isDdl":false,"type":"TIDB_WATERMARK","es":5,"ts":7,"sql":"","sqlType":null,"mysqlType":null,"data":null,"old":null,"_tidb":{"watermarkTs":1}}`, `skip `},
 		{`null`, `skip `},
 		{``, `skip `},
 	} {

@@ -1,7 +1,13 @@
 package decode
 
 import (
+	"bytes"
+	"crypto/md5" //nolint:gosec // what Java makes UUIDs of
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/tarnlake/tarn/types"
 )
@@ -31,9 +37,17 @@ type envelope struct {
 	keys             []byte // pkNames
 	before, after    state
 	payload          state
-	status           bool // it has the member of messages about transactions
+	status           []byte // of messages about transactions
+	members          tally
 	wrapped          bool // an object of key and value
 	wrapKey, wrapVal []byte
+}
+
+// tally counts members of a message by what they are of.
+type tally struct {
+	times       int // when: ts_ms, ts_us, ts_ns
+	transaction int // of messages about transactions, but for status
+	others      int // of no message of Debezium without an op
 }
 
 // state is what a member of the envelope is.
@@ -69,7 +83,11 @@ func (d *Debezium) Decode(key, value []byte) (Event, error) {
 // decode decodes a message; with line true, value may be a line without key of its own.
 func (d *Debezium) decode(key, value []byte, line bool) (Event, *Error) {
 	d.s = scanner{data: value}
-	switch d.s.ws() {
+	first := d.s.ws()
+	if tab := bytes.IndexByte(value, '\t'); line && key == nil && first != '{' && tab > d.s.pos { // a key that is no object, or null
+		return d.decode(value[:tab], value[tab+1:], false)
+	}
+	switch first {
 	case 0:
 		if d.s.pos == len(value) {
 			return Event{}, nil // a tombstone: nothing to do, the row was deleted before
@@ -167,8 +185,16 @@ func (d *Debezium) envelopeMember(name []byte, root bool) bool {
 	case root && is(name, "value"):
 		m.wrapVal, ok = s.value()
 		m.wrapped = true
+	case is(name, "status"):
+		m.status, ok = s.value()
+	case is(name, "id"), is(name, "event_count"), is(name, "data_collections"):
+		m.members.transaction++
+		_, ok = s.value()
+	case is(name, "ts_us"), is(name, "ts_ns"):
+		m.members.times++
+		_, ok = s.value()
 	default:
-		m.status = m.status || is(name, "status")
+		m.members.others++
 		_, ok = s.value()
 	}
 	return ok
@@ -321,19 +347,29 @@ func (d *Debezium) changes(ev *Event, op string) *Error {
 	return d.unavailable(shape, values, before)
 }
 
-// isPlaceholder tells values that stand for one that was not sent: of texts, of bytes as base64 and hexadecimal digits,
-// of lists and of maps.
+// placeholders stand for a value that was not sent, as Debezium writes them for texts and for bytes (in base64 and
+// hexadecimal digits), for lists of texts, bytes, numbers and UUIDs, and for maps.
+var placeholders = func() map[string]bool {
+	const word = "__debezium_unavailable_value"
+	uuid := md5.Sum([]byte(word)) // of version 3, as Java makes it of a name
+	uuid[6], uuid[8] = uuid[6]&0x0f|0x30, uuid[8]&0x3f|0x80
+	digits := hex.EncodeToString(uuid[:])
+	text := `"` + word + `"`
+	b64 := `"` + base64.StdEncoding.EncodeToString([]byte(word)) + `"`
+	numbers := strings.ReplaceAll(strings.Trim(fmt.Sprint([]byte(word)), "[]"), " ", ",")
+	all := map[string]bool{}
+	for _, v := range []string{
+		text, b64, `"` + hex.EncodeToString([]byte(word)) + `"`, "[" + text + "]", "[" + b64 + "]", "[" + numbers + "]", "{" + text + ":" + text + "}",
+		`["` + strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-") + `"]`,
+	} {
+		all[v] = true
+	}
+	return all
+}()
+
+// isPlaceholder tells values that stand for one that was not sent.
 func isPlaceholder(v []byte) bool {
-	const least = len("__debezium_unavailable_value")
-	if len(v) < least || len(v) > 2*least+8 {
-		return false
-	}
-	switch string(v) {
-	case `"__debezium_unavailable_value"`, `"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="`, `"5f5f646562657a69756d5f756e617661696c61626c655f76616c7565"`,
-		`["__debezium_unavailable_value"]`, `{"__debezium_unavailable_value":"__debezium_unavailable_value"}`:
-		return true
-	}
-	return false
+	return len(v) > 29 && len(v) < 150 && (v[0] == '"' || v[0] == '[' || v[0] == '{') && placeholders[string(v)]
 }
 
 // unavailable puts the old value in place of one that the source did not send because it is large and
@@ -360,15 +396,21 @@ func (d *Debezium) unavailable(shape *Shape, values, before [][]byte) *Error {
 // withoutOp is for messages that are no change of a row.
 func (d *Debezium) withoutOp() (Event, *Error) {
 	m := &d.m
+	onlyStatus := m.before == absent && m.after == absent && m.members.others == 0
 	switch {
-	case m.ddl != nil:
-		ev := Event{Kind: DDL, Table: d.table(), DDL: text(m.ddl), Millis: millis(m.ts)}
-		if ev.Table.Database == "" && m.ddlDB != nil {
+	case m.ddl != nil && (m.ddlDB != nil || m.db != nil):
+		ev := Event{Kind: DDL, Table: d.table(), Millis: millis(m.ts)}
+		if !isNull(m.ddl) { // of databases whose statements are not read
+			ev.DDL = text(m.ddl)
+		}
+		if ev.Table.Database == "" && m.ddlDB != nil && !isNull(m.ddlDB) {
 			ev.Table.Database = text(m.ddlDB)
 		}
 		return ev, nil
-	case m.status || (m.ts != nil && m.before == absent && m.after == absent && m.table == nil):
-		return Event{}, nil // the border of a transaction, a heartbeat
+	case onlyStatus && (string(m.status) == `"BEGIN"` || string(m.status) == `"END"`):
+		return Event{}, nil // the border of a transaction
+	case onlyStatus && m.ts != nil && m.status == nil && m.members.transaction == 0 && m.table == nil:
+		return Event{}, nil // a heartbeat
 	case m.before == absent && m.after == absent:
 		return Event{}, d.fail(Lacks, `there is no "op", "before" or "after"`,
 			"is it Debezium's envelope? Rows that the transformation ExtractNewRecordState has unwrapped have lost what changed")
@@ -389,23 +431,19 @@ func (d *Debezium) table() TableID {
 // readKey reads the names and values of the key of the message into d.key.
 func (d *Debezium) readKey(key []byte) *Error {
 	d.key = d.key[:0]
-	if len(key) == 0 {
+	if key = bytes.TrimLeft(key, " \t\r\n"); len(key) == 0 || key[0] != '{' { // a text or number, as from a converter of its own: nothing to learn
 		return nil
 	}
 	main := d.s
 	defer func() { d.s = main }()
 	d.s = scanner{data: key}
-	var st state
 	var ok bool
-	if d.key, st, ok = d.members(d.key); !ok {
+	if d.key, _, ok = d.members(d.key); !ok {
 		d.s.err.What = "the key of the message: " + d.s.err.What
 		return d.s.err
 	}
-	if st == other { // a text or number, as from a converter of its own: nothing to learn
-		return nil
-	}
 	for i := range d.key {
-		if is(d.key[i].name, "payload") && len(d.key) <= 2 {
+		if is(d.key[i].name, "payload") && len(d.key) <= 2 && d.key[i].value[0] == '{' {
 			d.s = scanner{data: d.key[i].value}
 			d.key, _, _ = d.members(d.key[:0]) // it was read once, so it is JSON
 			break

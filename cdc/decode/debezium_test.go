@@ -79,6 +79,15 @@ func TestDebeziumEvents(t *testing.T) {
 		{"", `{"id":1}` + "\tnull", "skip "},
 		{"", `{"key":{"id":1},"value":{"op":"c","after":{"id":1},` + src + `}}`, "rows shop.t @5 +I(!id=1)"},
 		{"", `{"key":{"id":1},"value":null}`, "skip "},
+		{"", "null\t" + `{"op":"c","after":{"id":1},` + src + `}`, "rows shop.t @5 +I(id=1)"},
+		{"", "5\t" + `{"op":"c","after":{"id":1},` + src + `}`, "rows shop.t @5 +I(id=1)"},
+		{"", "Struct{id=1}\t" + `{"op":"c","after":{"id":1},` + src + `}`, "rows shop.t @5 +I(id=1)"},
+		{"", "Struct{id=1}\tnull", "skip "},
+		{"", `{"payload":7}` + "\t" + `{"op":"c","after":{"payload":7},` + src + `}`, "rows shop.t @5 +I(!payload=7)"},
+		// what is no change of a row
+		{"", `{"schema":{"type":"struct","fields":[]},"payload":{"ts_ms":5,"ts_us":5000,"ts_ns":5000000}}`, "skip "},
+		{"", `{"status":"END","id":"571:53195832","event_count":2,"data_collections":[{"data_collection":"s1.a","event_count":2}],"ts_ms":5}`, "skip "},
+		{"", `{"source":{"db":"d"},"ts_ms":5,"databaseName":"d","schemaName":null,"ddl":null,"tableChanges":[]}`, "ddl d @5"},
 	} {
 		var key []byte
 		if c.key != "" {
@@ -250,6 +259,13 @@ func TestDebeziumErrors(t *testing.T) {
 		{`{"schema":{},"payload":7}`, decode.WrongShape, "payload is no object"},
 		{`{"op":"c","after":{"v":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`, decode.NotJSON, "64 levels"},
 		{`{"op":"u","after":{"id":1,"big":"__debezium_unavailable_value"}}`, decode.Lacks, `"big" was not sent`},
+		// rows without their envelope, whatever they are called
+		{`{"id":1,"status":"new"}`, decode.Lacks, "ExtractNewRecordState"},
+		{`{"id":1,"status":"END","v":1}`, decode.Lacks, "ExtractNewRecordState"},
+		{`{"id":1,"ts_ms":5}`, decode.Lacks, "ExtractNewRecordState"},
+		{`{"name":"x","ts_ms":5}`, decode.Lacks, "ExtractNewRecordState"},
+		{`{"id":1,"ddl":"x"}`, decode.Lacks, "ExtractNewRecordState"},
+		{`{"schema":{"type":"struct","fields":[]},"payload":{"id":1,"status":"new","__deleted":"false"}}`, decode.Lacks, "ExtractNewRecordState"},
 		{`{"op":"c","after":{"id":1}} {"op":"c","after":{"id":2}} x`, decode.NotJSON, "something follows"},
 	} {
 		_, err := decode.NewDebezium(decode.Options{}).Decode(nil, []byte(c.value))
@@ -262,7 +278,11 @@ func TestDebeziumErrors(t *testing.T) {
 
 // A large value that did not change is taken from the old row.
 func TestDebeziumUnchangedValue(t *testing.T) {
-	for _, v := range []string{`"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="`, `"5f5f646562657a69756d5f756e617661696c61626c655f76616c7565"`, `["__debezium_unavailable_value"]`} {
+	for _, v := range []string{
+		`"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="`, `"5f5f646562657a69756d5f756e617661696c61626c655f76616c7565"`, `["__debezium_unavailable_value"]`, `{"__debezium_unavailable_value":"__debezium_unavailable_value"}`,
+		`[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]`,
+		`["X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="]`, `["b68a35a7-17ad-35b3-af2a-ae46edb4545a"]`,
+	} {
 		if ev, err := decode.NewDebezium(decode.Options{}).Decode(nil, []byte(`{"op":"u","before":null,"after":{"id":1,"big":`+v+`},`+src+`}`)); err == nil {
 			t.Errorf("%s is taken for a value: %s", v, show(ev))
 		}
