@@ -210,7 +210,7 @@ func boolOf(raw []byte, from *Column) (v, ok bool) {
 	case "false", "0", "f", "n", "no", "FALSE", "False", "F", "N", "NO":
 		return false, true
 	}
-	if n, ok := parseInt(p); ok { // TINYINT(1) may hold other numbers; MySQL takes all but 0 for true
+	if n, ok := parseInt(p); ok && from.Encoding != BitNumber { // TINYINT(1) may hold other numbers; MySQL takes all but 0 for true
 		return n != 0, true
 	}
 	if from.Encoding == Base64Reversed || from.Encoding == Base64 {
@@ -265,7 +265,10 @@ func textOf(raw []byte, from *Column, t types.Type) ([]byte, error) {
 		case '"':
 			v = unquote(raw)
 		case '{', '[':
-			v = compact(raw)
+			var ok bool
+			if v, ok = jsonText(raw, from); !ok {
+				return nil, wrong(raw, from, t, "")
+			}
 		default:
 			v = raw
 		}
@@ -286,27 +289,6 @@ func textOf(raw []byte, from *Column, t types.Type) ([]byte, error) {
 	return v, nil
 }
 
-// compact drops white space between the parts of JSON.
-func compact(raw []byte) []byte {
-	out := make([]byte, 0, len(raw))
-	quoted := false
-	for i := 0; i < len(raw); i++ {
-		c := raw[i]
-		switch {
-		case quoted && c == '\\':
-			out = append(out, c)
-			i++
-			c = raw[i]
-		case c == '"':
-			quoted = !quoted
-		case !quoted && c <= ' ':
-			continue
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
 // appendList puts in the parts of a JSON array, or of a SET.
 func appendList(b *array.ListBuilder, raw []byte, from *Column, t types.Type) error {
 	if t.Elem == nil {
@@ -314,6 +296,10 @@ func appendList(b *array.ListBuilder, raw []byte, from *Column, t types.Type) er
 	}
 	var parts [][]byte
 	elem := Column{Name: from.Name, Zone: from.Zone}
+	if from.nested != nil && from.nested.elem != nil {
+		elem = *from.nested.elem
+		elem.Name = from.Name
+	}
 	if from.Encoding == SetMask {
 		v, ok := encodedText(raw, from)
 		if !ok {
@@ -328,20 +314,13 @@ func appendList(b *array.ListBuilder, raw []byte, from *Column, t types.Type) er
 		if s.ws() != '[' {
 			return wrong(raw, from, t, "")
 		}
-		s.pos++
-		for s.ws() != ']' {
-			v, ok := s.value()
-			if !ok {
-				return wrong(raw, from, t, "")
-			}
-			if isNull(v) {
-				v = nil
-			}
-			parts = append(parts, v)
-			if c := s.ws(); c == ',' {
-				s.pos++
-			} else if c != ']' {
-				return wrong(raw, from, t, "")
+		var ok bool
+		if parts, ok = listParts(&s); !ok {
+			return wrong(raw, from, t, "")
+		}
+		for i, p := range parts {
+			if isNull(p) {
+				parts[i] = nil
 			}
 		}
 	}

@@ -29,13 +29,14 @@ type connectSchema struct {
 	Field, Type, Name string
 	Parameters        map[string]any
 	Fields            []connectSchema
+	Items, Values     *connectSchema // of arrays and maps
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *connectSchema) UnmarshalJSON(data []byte) error {
 	*c = connectSchema{}
 	_, err := jsonobj.Take(data, map[string]any{
-		"field": &c.Field, "type": &c.Type, "name": &c.Name, "parameters": &c.Parameters, "fields": &c.Fields,
+		"field": &c.Field, "type": &c.Type, "name": &c.Name, "parameters": &c.Parameters, "fields": &c.Fields, "items": &c.Items, "values": &c.Values,
 	})
 	return err
 }
@@ -182,6 +183,7 @@ func (d *Debezium) column(f connectSchema) Column {
 	default:
 		if c, ok = plainTypes[f.Type]; !ok {
 			c.Type = types.StringType // texts; structs, lists and maps as JSON
+			c.nested = d.newNested(&f)
 		}
 	}
 	c.Name = f.Field
@@ -225,7 +227,7 @@ func (d *Debezium) shape(row []member) (*Shape, *Error) {
 	s.keys = keys
 	for i := range row {
 		name := text(row[i].name)
-		c := Column{Name: name, Zone: d.opts.Zone}
+		c := Column{Name: name, Zone: d.opts.Zone, base64: true}
 		if m.schema != nil {
 			if told, ok := m.schema.columns[name]; ok {
 				c = told

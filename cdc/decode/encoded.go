@@ -3,7 +3,9 @@ package decode
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,13 +39,19 @@ func encodedText(raw []byte, from *Column) ([]byte, bool) {
 			return p, raw[0] == '"'
 		}
 		return appendTime(nil, n, from.Encoding), true
-	case Base64, Base64Reversed, Latin1, BitNumber:
+	case BitNumber:
+		return p, true
+	case Base64, Base64Reversed, Latin1, Latin1Padded:
 		data, err := bytesOf(raw, from, types.BytesType)
 		if err != nil {
 			return nil, false
 		}
-		if from.Encoding == BitNumber {
-			return p, true
+		if from.Encoding == Base64Reversed {
+			var digits []byte
+			for _, c := range data {
+				digits = fmt.Appendf(digits, "%08b", c)
+			}
+			return digits, true
 		}
 		if !utf8.Valid(data) {
 			return []byte("0x" + hex.EncodeToString(data)), true
@@ -77,9 +85,13 @@ func encodedText(raw []byte, from *Column) ([]byte, bool) {
 		}
 		return nil, false
 	case SetMask:
-		n, ok := parseInt(p)
-		if !ok {
-			return p, true
+		n, err := strconv.ParseUint(str(p), 10, 64)
+		if err != nil {
+			signed, ok := parseInt(p) // all 64 words: the highest bit is the sign
+			if !ok {
+				return p, true
+			}
+			n = uint64(signed)
 		}
 		var words []string
 		for i := range 64 {
@@ -117,6 +129,10 @@ func bytesOf(raw []byte, from *Column, t types.Type) ([]byte, error) {
 		}
 	case Latin1:
 		v = latin1(p)
+	case Latin1Padded:
+		if v = latin1(p); len(v) < from.Scale {
+			v = append(slices.Clip(v), make([]byte, from.Scale-len(v))...)
+		}
 	case BitNumber:
 		n, err := strconv.ParseUint(str(p), 10, 64)
 		if err != nil {
@@ -135,6 +151,12 @@ func bytesOf(raw []byte, from *Column, t types.Type) ([]byte, error) {
 		}
 	default:
 		v = p
+		if from.base64 && raw[0] == '"' {
+			var err error
+			if v, err = base64.StdEncoding.AppendDecode(nil, p); err != nil {
+				return nil, wrong(raw, from, t, "without the schema part, bytes should be base64 (binary.handling.mode=bytes); STRING holds other texts")
+			}
+		}
 	}
 	if t.Length < types.MaxLength && len(v) > t.Length {
 		return nil, wrong(raw, from, t, "it is too long; a longer type holds it")

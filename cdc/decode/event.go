@@ -152,12 +152,15 @@ type Column struct {
 	PrimaryKey bool
 	// Encoding is how values are written.
 	Encoding Encoding
-	// Scale is that of EncodedDecimal.
+	// Scale is that of EncodedDecimal; the length of Latin1Padded.
 	Scale int
 	// Symbols are the words of an ENUM or SET, in order.
 	Symbols []string
 	// Zone is the time zone of wall-clock values when they become points in time; UTC if nil.
-	Zone *time.Location
+	Zone   *time.Location
+	nested *nested
+	// base64 tells that bytes are written so, should the table have them: the message does not say what it holds.
+	base64 bool
 }
 
 // Encoding is how a value is written.
@@ -176,10 +179,11 @@ const (
 	TimeNanos                      // nanoseconds of the day
 	Zoned                          // ISO text with a zone: a point in time
 	Base64                         // bytes
-	Base64Reversed                 // bytes, the least significant first (BIT of Debezium)
+	Base64Reversed                 // bytes, the least significant first (BIT of Debezium); their text is binary digits
 	EncodedDecimal                 // a number, or base64 of the unscaled value, big-endian two's complement
 	ScaledDecimal                  // an object of scale and base64 value
 	Latin1                         // bytes, each one character of a JSON string (Canal)
+	Latin1Padded                   // likewise, without the zeros at the end (BINARY)
 	BitNumber                      // BIT as a number
 	EnumIndex                      // number of a symbol, from 1; or the symbol itself
 	SetMask                        // bits of symbols; or their names with commas between them

@@ -86,6 +86,11 @@ func mysqlColumn(sql string, opts Options) Column {
 		c.Type, c.Encoding, c.Symbols = types.ArrayType(types.StringType), SetMask, args
 	case "BINARY", "VARBINARY":
 		c.Encoding, c.Type = Latin1, sizedType(types.Varbinary, n, 1<<31-1, types.BytesType)
+		if name == "BINARY" && n > 0 && n <= 255 {
+			c.Encoding, c.Scale = Latin1Padded, n
+		}
+	case "VECTOR":
+		c.Encoding, c.Type = Latin1, types.BytesType
 	case "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB":
 		c.Encoding, c.Type = Latin1, types.BytesType
 	case "GEOMETRY", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION", "GEOMCOLLECTION":

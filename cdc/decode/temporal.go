@@ -198,6 +198,9 @@ func parseInstant(p []byte) (i types.Instant, zoned, null, ok bool) {
 	if len(rest) == 0 {
 		return i, false, false, true
 	}
+	if string(rest) == "Z" { // a date of io.debezium.time.IsoDate
+		return i, true, false, true
+	}
 	if rest[0] != ' ' && rest[0] != 'T' {
 		return i, false, false, false
 	}
@@ -294,7 +297,7 @@ func timeOf(raw []byte, from *Column, t types.Type) (int64, error) {
 		return 0, wrong(raw, from, t, "it is no time of a day; STRING holds it")
 	}
 	ms, _, rest, ok := parseClock(p)
-	if !ok || len(rest) > 0 {
+	if !ok || len(rest) > 0 && string(rest) != "Z" { // as io.debezium.time.IsoTime has it
 		return 0, wrong(raw, from, t, "a time is written 12:30:00.123 and lies within a day; STRING holds others")
 	}
 	return ms, nil
