@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -36,7 +37,8 @@ type target struct {
 	drop  []bool // rows that turned out bad while they were put in
 	bad   int
 
-	made      []types.Datum // computed columns of the row at hand
+	numbers   map[string]bool // columns of truth values that hold numbers, as was told
+	made      []types.Datum   // computed columns of the row at hand
 	plans     map[*decode.Shape]*shapePlan
 	skip      []byte           // position up to which the table has everything, nil: no more than what is applied
 	pinned    bool             // its snapshots do not expire before they are looked at
@@ -177,6 +179,9 @@ func (t *target) addValue(col array.Builder, f types.Field, i int, plan *shapePl
 		if err := decode.AppendTo(col, f.Type, r.Values[k], &s.Columns[k]); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
+		if f.Type.Kind == types.Boolean {
+			t.lookAtTruth(f.Name, r.Values[k], &s.Columns[k])
+		}
 		null = r.Values[k] == nil
 	default:
 		col.AppendNull()
@@ -189,6 +194,21 @@ func (t *target) addValue(col array.Builder, f types.Field, i int, plan *shapePl
 		return fmt.Errorf("%s: primary key column %s has no value", t.name, f.Name)
 	}
 	return nil
+}
+
+// lookAtTruth tells once for a column that TINYINT(1) holds numbers that a BOOLEAN does not keep.
+func (t *target) lookAtTruth(column string, v []byte, of *decode.Column) {
+	switch string(v) {
+	case "", "0", "1", `"0"`, `"1"`, "true", "false":
+		return
+	}
+	if strings.HasPrefix(of.SourceType, "tinyint") && !t.numbers[column] {
+		if t.numbers == nil {
+			t.numbers = map[string]bool{}
+		}
+		t.numbers[column] = true
+		t.warn(fmt.Errorf(`column %s is %s in the source and holds %s, which becomes true: types: {"tinyint(1)": tinyint} keeps the numbers of tables made anew`, column, of.SourceType, v))
+	}
 }
 
 func (t *target) badRow(ev *decode.Event, err error) error {
