@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -202,6 +203,41 @@ func narrow(d arrow.ArrayData, want *arrow.TimestampType) (arrow.ArrayData, erro
 		out[i] = n
 	}
 	return fromValues64(d, out, want), nil
+}
+
+// allDigits refuses times of which the engine's types do not hold all digits.
+func allDigits(rec arrow.RecordBatch, want *arrow.Schema) error {
+	for i, c := range rec.Columns() {
+		if err := allDigitsOf(c.Data(), want.Field(i).Type); err != nil {
+			return &Error{
+				Msg:  fmt.Sprintf("column %s: %v", want.Field(i).Name, err),
+				Hint: "tarn read … --json | tarn write … keeps all digits; into a column of 6 digits they may be cut", Err: tarn.ErrUnsupported,
+			}
+		}
+	}
+	return nil
+}
+
+func allDigitsOf(d arrow.ArrayData, want arrow.DataType) error {
+	if w, ok := want.(*arrow.TimestampType); ok && d.DataType().ID() == arrow.DECIMAL128 {
+		src := array.NewDecimal128Data(d)
+		for i, v := range src.Values() {
+			at, ok := types.InstantOfNanos(v)
+			if n := unitNanos[w.Unit]; !src.IsNull(i) && ok && int64(at.Nanos)%n != 0 {
+				return fmt.Errorf("%s has more digits than queries have of TIMESTAMP_LTZ, microseconds", types.AppendTimestamp(nil, at, 9))
+			}
+		}
+	}
+	nested, ok := want.(arrow.NestedType)
+	if !ok {
+		return nil
+	}
+	for i, f := range nested.Fields() {
+		if err := allDigitsOf(d.Children()[i], f.Type); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // isInfinite says whether DuckDB means 'infinity' or '-infinity'.

@@ -58,6 +58,7 @@ func (s *Session) createTable(ctx context.Context, script string, x *parse.Creat
 	if err != nil {
 		return nil, err
 	}
+	s.exact = slices.ContainsFunc(fields, hasNanos)
 	inner, err := s.rewrite(ctx, script, x.As)
 	if err == nil {
 		var n int64
@@ -92,7 +93,6 @@ func (s *Session) fieldsOf(ctx context.Context, script string, q *parse.Query, d
 	return r.Fields, r.Close()
 }
 
-// alterTable turns the actions of ALTER TABLE into changes of the schema; all happen, or none.
 // dropTables drops none of several tables if one is not there.
 func (s *Session) dropTables(ctx context.Context, x *parse.DropTable) (*Result, error) {
 	var said []string
@@ -124,6 +124,7 @@ func (s *Session) dropTables(ctx context.Context, x *parse.DropTable) (*Result, 
 	return message("%s", strings.Join(said, "; ")), nil
 }
 
+// alterTable turns the actions of ALTER TABLE into changes of the schema; all happen, or none.
 func (s *Session) alterTable(ctx context.Context, x *parse.AlterTable) (*Result, error) {
 	name, err := s.name(x.Name)
 	if err != nil {

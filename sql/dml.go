@@ -73,11 +73,13 @@ func wrote(snapshot int64, format string, args ...any) *Result {
 // insertQuery gives the query of an INSERT, and the columns that its columns go to.
 func (s *Session) insertQuery(ctx context.Context, script string, x *parse.Insert, fields []types.Field) ([]types.Field, engineText, error) {
 	var none engineText
+	target := fields
 	if !x.ByName {
 		cols, err := insertColumns(script, x, fields)
 		if err != nil {
 			return nil, none, err
 		}
+		target = cols
 		if x.Defaults {
 			values := make([]string, len(cols))
 			for i, f := range cols {
@@ -94,6 +96,7 @@ func (s *Session) insertQuery(ctx context.Context, script string, x *parse.Inser
 		}
 	}
 	query := func() (inner engineText, names []string, err error) {
+		s.exact = slices.ContainsFunc(target, hasNanos)
 		if inner, err = s.rewrite(ctx, script, &x.Query); err == nil {
 			names, err = s.columnsOf(ctx, inner)
 		}
@@ -126,13 +129,15 @@ func (s *Session) insertQuery(ctx context.Context, script string, x *parse.Inser
 	return cols, inner, checkWidth(inner, &x.Query, names, cols, hint)
 }
 
+func hasNanos(f types.Field) bool { return types.HasNanos(f.Type) }
+
 // castValues has each value of VALUES cast to the type of its column, as the engine does for tables of its own: else it looks
 // for one type of all rows. Without columns they stay as they are. It is false if there are none.
 func castValues(x *parse.Insert, cols []types.Field) bool {
 	for i, v := range x.Query.Values {
 		x.Query.Values[i].Text = ""
 		if v.Column < len(cols) {
-			x.Query.Values[i].Text = duckType(cols[v.Column].Type)
+			x.Query.Values[i].Text = givenType(cols[v.Column].Type)
 		}
 	}
 	return len(x.Query.Values) > 0
@@ -165,7 +170,15 @@ func defaultText(f types.Field) string {
 	if f.Default == nil {
 		return "NULL"
 	}
-	return "CAST(" + parse.QuoteString(*f.Default) + " AS " + duckType(f.Type) + ")"
+	return "CAST(" + parse.QuoteString(*f.Default) + " AS " + givenType(f.Type) + ")"
+}
+
+// givenType is the type of a value before it is assigned to a column.
+func givenType(t types.Type) string {
+	if finerLTZ(t) {
+		return "VARCHAR" // has all digits
+	}
+	return duckType(t)
 }
 
 // columnsOf gives the names of a query's columns.
@@ -236,11 +249,11 @@ func insertColumns(script string, x *parse.Insert, fields []types.Field) ([]type
 
 // castSelect wraps a query so that its columns have the names and types of the table's.
 func castSelect(inner engineText, cols []types.Field) engineText {
-	var names, to []string
+	var names []string
 	for _, f := range engineNames(cols) {
-		names, to = append(names, f.Name), append(to, duckType(f.Type))
+		names = append(names, f.Name)
 	}
-	return castColumns(inner, names, to)
+	return castColumns(inner, names, func(i int, column string) string { return assigned(column, cols[i].Type) })
 }
 
 // keyed opens a table whose rows can be changed one by one.
@@ -406,6 +419,7 @@ func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*
 		if _, err := s.start(); err != nil {
 			return nil, err
 		}
+		s.exact = s.exact || hasNanos(fields[i]) && readsFiner(script, &a.Expr, fields)
 		expr, err := s.condition(ctx, script, &a.Expr, x.Table)
 		if err != nil {
 			s.dropScans()
@@ -413,6 +427,10 @@ func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*
 		}
 		if strings.EqualFold(strings.TrimSpace(expr.text), "DEFAULT") {
 			expr = concat(defaultText(fields[i]))
+		}
+		if finerLTZ(fields[i].Type) { // it is evaluated once
+			cols[2*i] = concat("list_transform([(", expr, ")], lambda x: "+assigned("x", fields[i].Type)+")[1] AS "+parse.Quote(fields[i].Name))
+			continue
 		}
 		cols[2*i] = concat("CAST((", expr, ") AS "+duckType(fields[i].Type)+") AS "+parse.Quote(fields[i].Name))
 	}
@@ -437,6 +455,14 @@ func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*
 		})
 	}
 	return wrote(id, "%d rows of %s updated", n, t.Name()), nil
+}
+
+// readsFiner says whether an expression may read columns of which the engine does not hold all digits.
+func readsFiner(script string, q *parse.Query, fields []types.Field) bool {
+	text := strings.ToLower(script[q.Start:q.End])
+	return len(q.Refs) > 0 || slices.ContainsFunc(fields, func(f types.Field) bool {
+		return hasFinerLTZ(f.Type) && strings.Contains(text, strings.ToLower(f.Name))
+	})
 }
 
 func (s *Session) truncate(ctx context.Context, x *parse.Truncate) (*Result, error) {

@@ -212,6 +212,11 @@ func (d *duck) reference(g *scanGlobal, l *scanLocal, n int64, out mapping.DataC
 		l.converted = converted
 	}
 	if l.pos == 0 {
+		if g.source.exact {
+			if err := allDigits(l.rec, l.schema); err != nil {
+				return err
+			}
+		}
 		rec, err := toEngine(l.rec, l.schema)
 		if err != nil {
 			return err

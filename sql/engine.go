@@ -46,6 +46,8 @@ type scanSource struct {
 	// open starts a part with these columns (indexes into fields, none: only the count matters).
 	open func(ctx context.Context, part int, columns []int) (Reader, error)
 	ctx  context.Context
+	// exact refuses values of which the engine does not hold all digits.
+	exact bool
 }
 
 // engineOptions are the limits of the engine.

@@ -3,6 +3,8 @@ package sql
 import (
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
 	"github.com/tarnlake/tarn/predicate"
 	"github.com/tarnlake/tarn/types"
 )
@@ -48,7 +50,31 @@ func filterOf(text string, fields []types.Field, depth int) predicate.Predicate 
 		return and
 	}
 	if l := leafOf(text, fields); l != nil {
+		return stored(l)
+	}
+	return nil
+}
+
+// stored gives a condition on what the engine sees of a column as one on what is stored: of TIMESTAMP_LTZ(7) to (9) it sees
+// whole microseconds.
+func stored(l *predicate.Leaf) predicate.Predicate {
+	if !finerLTZ(l.Type) {
 		return l
+	}
+	leaf := func(op predicate.Op, later int64) predicate.Predicate {
+		n := l.Values[0].(types.Instant).Nanoseconds().Add(decimal128.FromI64(later))
+		v, _ := types.InstantOfNanos(n)
+		return &predicate.Leaf{Op: op, Column: l.Column, Type: l.Type, Values: []types.Datum{v}}
+	}
+	switch l.Op {
+	case predicate.Lt, predicate.GtEq, predicate.IsNull, predicate.IsNotNull:
+		return l
+	case predicate.LtEq:
+		return leaf(predicate.Lt, 1000)
+	case predicate.Gt:
+		return leaf(predicate.GtEq, 1000)
+	case predicate.Eq:
+		return &predicate.And{Args: []predicate.Predicate{leaf(predicate.GtEq, 0), leaf(predicate.Lt, 1000)}}
 	}
 	return nil
 }

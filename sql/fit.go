@@ -84,7 +84,13 @@ func fitType(d arrow.ArrayData, t types.Type) error {
 		if types.IsNanos(t) {
 			values := arrow.Decimal128Traits.CastFromBytes(d.Buffers()[1].Bytes())[d.Offset() : d.Offset()+d.Len()]
 			for i, v := range values {
-				at, _ := types.InstantOfNanos(v) // conform made it of 64 bits
+				if isNull(d, i) {
+					continue
+				}
+				at, ok := types.InstantOfNanos(v)
+				if !ok {
+					return fmt.Errorf("a timestamp cannot be infinite") // assigned gives no other
+				}
 				values[i] = at.Truncate(t.Precision).Nanoseconds()
 			}
 			return nil

@@ -115,7 +115,12 @@ func (s *Session) run(ctx context.Context, text engineText) (*Result, error) {
 	r, err := e.query(ctx, text.text)
 	var other *foreignColumns
 	if errors.As(err, &other) {
-		text = castColumns(text, other.names, other.types)
+		text = castColumns(text, other.names, func(i int, column string) string {
+			if other.types[i] == "" {
+				return column
+			}
+			return "CAST(" + column + " AS " + other.types[i] + ")"
+		})
 		r, err = e.query(ctx, text.text)
 	}
 	if err != nil {
@@ -164,7 +169,7 @@ func (s *Session) dropScans() {
 	for _, id := range s.scans {
 		s.engine.dropScan(id)
 	}
-	s.scans, s.views = nil, nil
+	s.scans, s.views, s.exact = nil, nil, false
 }
 
 // rewrite replaces the tables of a query by what the engine can read.
@@ -320,7 +325,7 @@ func (s *Session) relation(ctx context.Context, src *source) (string, error) {
 	}
 	if len(raw) == 0 || rest.Parts() > 0 {
 		id := s.engine.addScan(&scanSource{
-			fields: src.fields, parts: max(1, rest.Parts()), rows: rest.Rows(), ctx: ctx,
+			fields: src.fields, parts: max(1, rest.Parts()), rows: rest.Rows(), ctx: ctx, exact: s.exact,
 			open: func(ctx context.Context, part int, columns []int) (Reader, error) {
 				names := make([]string, len(columns))
 				for i, c := range columns {

@@ -42,6 +42,7 @@ type Session struct {
 	engine engine
 	scans  []uint64 // of the statement that runs
 	views  []string // of it, too
+	exact  bool     // it writes digits that the engine may not hold
 	busy   atomic.Bool
 }
 

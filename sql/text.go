@@ -92,15 +92,11 @@ func byPosition(query engineText, n int) engineText {
 
 func position(i int) string { return fmt.Sprint("c", i) }
 
-// castColumns wraps a query so that its columns have these names, and these types of the engine ("": their own).
-func castColumns(query engineText, names, to []string) engineText {
+// castColumns wraps a query so that its columns have these names, and are what cast makes of them.
+func castColumns(query engineText, names []string, cast func(i int, column string) string) engineText {
 	columns := make([]string, len(names))
 	for i, n := range names {
-		c := position(i)
-		if to[i] != "" {
-			c = "CAST(" + c + " AS " + to[i] + ")"
-		}
-		columns[i] = c + " AS " + parse.Quote(n)
+		columns[i] = cast(i, position(i)) + " AS " + parse.Quote(n)
 	}
 	return concat("SELECT "+strings.Join(columns, ", ")+" FROM ", byPosition(query, len(names)))
 }

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -61,6 +62,28 @@ func duckType(t types.Type) string {
 		return duckStruct(variantFields)
 	}
 	return "BLOB"
+}
+
+// finerLTZ says whether the engine holds fewer digits of a type.
+func finerLTZ(t types.Type) bool { return t.Kind == types.TimestampLTZ && t.Precision > 6 }
+
+// hasFinerLTZ says so of a type or a part of it.
+func hasFinerLTZ(t types.Type) bool {
+	return finerLTZ(t) || t.Key != nil && hasFinerLTZ(*t.Key) || t.Elem != nil && hasFinerLTZ(*t.Elem) ||
+		slices.ContainsFunc(t.Fields, func(f types.Field) bool { return hasFinerLTZ(f.Type) })
+}
+
+// assigned is an expression as a column takes it: cast to its type. TIMESTAMP_LTZ(7) to (9) come as types.WideTimestamp, with the digits
+// of text and TIMESTAMP_NS that a cast to TIMESTAMPTZ loses; infinity is a time that there is not.
+func assigned(expr string, t types.Type) string {
+	if !finerLTZ(t) {
+		return "CAST(" + expr + " AS " + duckType(t) + ")"
+	}
+	text := "CAST(" + expr + " AS VARCHAR)"
+	digits := "regexp_extract(" + text + ", '[.][0-9]{6}([0-9]{1,3})', 1)"
+	micros := "CASE WHEN " + digits + " = '' THEN CAST(" + expr + " AS TIMESTAMPTZ) ELSE CAST(" + text + " AS TIMESTAMPTZ) END"
+	return "CASE WHEN isinf(" + micros + ") THEN CAST(" + strings.Repeat("9", 29) + " AS DECIMAL(38, 9)) ELSE CAST(CAST(epoch_us(" + micros + ") AS DECIMAL(20, 0)) * 0.000001 + " +
+		"CAST('0.000000' || rpad(" + digits + ", 3, '0') AS DECIMAL(10, 9)) AS DECIMAL(38, 9)) END"
 }
 
 func duckStruct(fields []types.Field) string {

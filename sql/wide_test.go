@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/sql"
@@ -107,5 +108,75 @@ func TestNanosecondsOfAllYears(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Nanoseconds of text and of TIMESTAMP(9) reach columns of TIMESTAMP_LTZ(9); those that a query would lose are refused where they would be
+// written, and conditions see the microseconds that are shown, in files that are left out and in those that are read.
+func TestNanosecondsOfLocalTimes(t *testing.T) {
+	for _, raw := range []bool{true, false} {
+		cat, err := tarn.Open(t.Context(), t.TempDir(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sql.NewSession(cat, sql.Options{Database: "db", NoRaw: !raw})
+		t.Cleanup(func() { _ = s.Close() })
+		must(t, s, `CREATE DATABASE db; CREATE TABLE u (id INT, z TIMESTAMP_LTZ(9), z7 TIMESTAMP_LTZ(7) DEFAULT '2020-01-01 00:00:00.12345678', t9 TIMESTAMP(9), z6 TIMESTAMP_LTZ(6), s STRING,
+			a ARRAY<TIMESTAMP_LTZ(9)>, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1')`)
+		must(t, s, `SET TimeZone = 'Europe/Berlin'; INSERT INTO u (id, z) VALUES (1, '2024-06-01 12:00:00.123456789'), (2, TIMESTAMPTZ '2024-10-27 02:30:00+01'), (3, DATE '2024-02-29'), (4, NULL); RESET TimeZone`)
+		must(t, s, `INSERT INTO u (id, z, z7, t9) VALUES (5, '1969-12-31 23:59:59.9999999+02', DEFAULT, '1969-12-31 23:59:59.999999999'), (6, '9999-12-31 23:59:59.999999999', TIMESTAMP '2024-01-01 00:00:00.5', NULL)`)
+		must(t, s, `INSERT INTO u (id, z) SELECT id + 2, t9 FROM u WHERE id = 5`)
+		must(t, s, `UPDATE u SET z7 = DEFAULT WHERE id = 6; UPDATE u SET z7 = '2021-01-01 00:00:00.123456789' WHERE id = 7`)
+		must(t, s, `CREATE TABLE c (id INT, z TIMESTAMP_LTZ(9), z7 TIMESTAMP_LTZ(7)) AS SELECT range::INT, '2024-01-01 00:00:00.00000000' || range, NULL FROM range(9, 10); INSERT INTO u (id, z) VALUES (9, '0001-01-01')`)
+		storedIs(t, cat, "u", "z", "1=2024-06-01 10:00:00.123456789", "2=2024-10-27 01:30:00.000000000", "3=2024-02-28 23:00:00.000000000", "4=null", "5=1969-12-31 21:59:59.999999900",
+			"6=9999-12-31 23:59:59.999999999", "7=1969-12-31 23:59:59.999999999", "9=0001-01-01 00:00:00.000000000")
+		byDefault := "2020-01-01 00:00:00.1234567"
+		storedIs(t, cat, "u", "z7", "1="+byDefault, "2="+byDefault, "3="+byDefault, "4="+byDefault, "5="+byDefault, "6="+byDefault, "7=2021-01-01 00:00:00.1234567", "9="+byDefault)
+		storedIs(t, cat, "c", "z", "9=2024-01-01 00:00:00.000000009")
+		for _, q := range []string{
+			`INSERT INTO u (id, z) SELECT 20, z FROM u WHERE id = 1`, `INSERT INTO u (id, t9) SELECT 20, z FROM u WHERE id = 1`, `INSERT INTO u (id, a) SELECT 20, [z] FROM u WHERE id = 1`,
+			`INSERT OVERWRITE u BY NAME SELECT 20 AS id, z FROM u`, `CREATE TABLE d (id INT, z TIMESTAMP_LTZ(9)) AS SELECT id, z FROM u`,
+			`UPDATE u SET z7 = z WHERE id = 1`, `UPDATE u SET z7 = (SELECT max(z) FROM u) WHERE id = 1`,
+		} {
+			fails(t, s, q, tarn.ErrUnsupported, "more digits than queries have of TIMESTAMP_LTZ")
+		}
+		fails(t, s, `INSERT INTO u (id, z) VALUES (20, 'infinity')`, tarn.ErrInvalid, "column z: a timestamp cannot be infinite")
+		fails(t, s, `INSERT INTO u (id, z) VALUES (20, 'x')`, tarn.ErrInvalid, "column z: value 'x' does not fit")
+		must(t, s, `INSERT INTO u (id, z6) SELECT 30, z FROM u WHERE id = 1; INSERT INTO u (id, s) SELECT 31, 'x' FROM u WHERE z = '2024-06-01 10:00:00.123456+00'; UPDATE u SET t9 = '2020-01-01' WHERE z < '1000-01-01'`)
+		want(t, s, `SELECT id, s, CAST(z6 AS VARCHAR) FROM u WHERE id >= 20 ORDER BY id`, "30|(null)|2024-06-01 10:00:00.123456+00 / 31|x|(null)")
+		for cond, ids := range map[string]string{
+			"z = '2024-06-01 10:00:00.123456+00'": "1", "z <> '2024-06-01 10:00:00.123456+00' AND id < 3": "2", "z IN ('2024-06-01 10:00:00.123456+00', '2024-06-01')": "1",
+			"z <= '1969-12-31 21:59:59.999999+00'": "5 / 9", "z > '1969-12-31 21:59:59.999999+00' AND z <= '1969-12-31 23:59:59.999999+00'": "7",
+			"z BETWEEN '9999-12-31 23:59:59.999999+00' AND '9999-12-31 23:59:59.999999+00'": "6", "z >= '9999-12-31 23:59:59.999999+00'": "6", "z < '1969-12-31 21:59:59.999999+00'": "9",
+		} {
+			want(t, s, `SELECT id FROM u WHERE `+cond+` ORDER BY id`, ids)
+		}
+	}
+}
+
+// storedIs asserts what a table holds of a time by its ids, with all digits.
+func storedIs(t *testing.T, cat *tarn.Catalog, table, column string, want ...string) {
+	t.Helper()
+	tab, err := cat.Table(t.Context(), "db."+table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := tab.Scan(tarn.ScanOptions{WideTimestamps: true, Columns: []string{"id", column}}).Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	f := plan.Fields()[1]
+	for b, err := range plan.Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int(b.NumRows()) {
+			got = append(got, b.Column(0).ValueStr(i)+"="+types.FormatDatum(f.Type, types.DatumAt(b.Column(1), i, f.Type)))
+		}
+	}
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s.%s: -want +got\n%s", table, column, d)
 	}
 }

@@ -35,7 +35,7 @@ func (s *Session) write(ctx context.Context, w writing) (rows, snapshot int64, e
 				if l.Kind != parse.Null {
 					v = parse.QuoteString(l.Text)
 				}
-				consts = append(consts, "CAST("+v+" AS "+duckType(f.Type)+") AS "+parse.Quote(f.Name))
+				consts = append(consts, assigned(v, f.Type)+" AS "+parse.Quote(f.Name))
 			}
 		}
 		text = concat("SELECT *, "+strings.Join(consts, ", ")+" FROM (", text, ") c")
