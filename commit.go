@@ -65,11 +65,8 @@ func (t *Table) committerOf() (*commit.Committer, error) {
 		for _, f := range t.schema.TrimmedPrimaryKey() {
 			c.Keys = append(c.Keys, f.Type)
 		}
-		if n := options.NumLevels.Get(o); options.OverwriteUpgrade.Get(o) {
-			if n == 0 {
-				n = options.CompactionTrigger.Get(o) + 1
-			}
-			c.UpgradeLevel = n - 1
+		if options.OverwriteUpgrade.Get(o) {
+			c.UpgradeLevel = t.levels().Count() - 1
 		}
 	}
 	if s := options.StrictFrom.Get(o); s >= 0 {
@@ -78,7 +75,7 @@ func (t *Table) committerOf() (*commit.Committer, error) {
 	if s := options.TarnWriteVersion.Get(o); s != "" {
 		v, err := manifest.ParseVersion(s)
 		if err != nil {
-			return nil, fmt.Errorf("table %s: option %s: %w", t.id, options.TarnWriteVersion.Key(), err)
+			return nil, fmt.Errorf("table %s: %w: option %s: %w", t.id, ErrInvalid, options.TarnWriteVersion.Key(), err)
 		}
 		c.Version = v
 	} else if t.schema.Version < schema.LatestVersion {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/tarntest"
 	"github.com/tarnlake/tarn/internal/tarntest/golden"
 )
@@ -333,4 +334,69 @@ func codecOf(t *testing.T, path string) string {
 		return "null"
 	}
 	return string(rest[1 : 1+rest[0]/2])
+}
+
+// A value that no file can be written by is refused through every door before anything is written.
+func TestOptionsOfNoFile(t *testing.T) {
+	ctx := t.Context()
+	c := open(t)
+	def := func(o opts) tarn.TableDef {
+		return tarn.TableDef{Fields: fields("k", "INT NOT NULL", "v", "INT"), PrimaryKeys: []string{"k"}, Options: o}
+	}
+	tab, err := c.CreateTable(ctx, "d.t", def(opts{"bucket": "1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses := func(door, key string, err error) {
+		t.Helper()
+		if !errors.Is(err, tarn.ErrInvalid) || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s with %s: %v", door, key, err)
+		}
+	}
+	for key, value := range map[string]string{
+		"data-file.path-directory": "../../../x", "data-file.prefix": "../x", "file.compression": "rar", "file.compression.per.level": "zstd",
+		"file.format": "csv", "metadata.stats-mode": "some", "fields.v.stats-mode": "some", "metadata.stats-mode.per.level": "0:some",
+		"manifest.compression": "rar", "num-levels": "2147483647", "tarn.write-version": "new", "commit.user-prefix": "a\xff",
+	} {
+		_, err := c.CreateTable(ctx, "d.u", def(opts{"bucket": "1", key: value}))
+		refuses("create", key, err)
+		refuses("alter", key, tab.Alter(ctx, tarn.SetOption{Key: key, Value: value}))
+		_, err = tab.With(ctx, opts{key: value})
+		refuses("read or write", key, err)
+	}
+	_, err = tab.With(ctx, opts{"bucket": "2"})
+	refuses("read or write", "bucket", err)
+	if names := tablesOf(t, c); !slices.Equal(names, []string{"d.t"}) {
+		t.Errorf("tables that were refused are there: %v", names)
+	}
+	// What is named as known can be written, to the limits of numbers.
+	values := map[string][]string{
+		"file.compression": options.ParquetCompressions, "manifest.compression": options.ManifestCompressions,
+		"num-levels": {"2", "65536"}, "num-sorted-run.compaction-trigger": {"1", "2147483647"}, "local-sort.max-num-file-handles": {"2", "2147483647"},
+		"data-file.path-directory": {"a/b"}, "commit.strict-mode.last-safe-snapshot": {"-1"}, "compaction.max-size-amplification-percent": {"0"},
+	}
+	n := 0
+	for key, vs := range values {
+		for _, v := range vs {
+			n++
+			tab, err := c.CreateTable(ctx, fmt.Sprint("d.g", n), def(opts{"bucket": "1", key: v}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, tab, []string{"[1,1]"}, []string{"[1,2]"})
+			compact(t, tab)
+			same(t, tab, "k,v", "", "[1,2]")
+		}
+	}
+}
+
+// A table of a format that cannot be written says so before any row is taken.
+func TestFormatsOfLaterAreNotWritten(t *testing.T) {
+	for _, o := range []opts{{"file.format": "orc"}, {"file.format": "avro"}, {"file.format.per.level": "0:avro"}} {
+		tab := declare(t, open(t), "d.t", "k! INT,v INT", "", o)
+		key := slices.Collect(maps.Keys(o))[0]
+		if _, err := tab.NewWriter(t.Context(), nil); !errors.Is(err, tarn.ErrUnsupported) || !strings.Contains(err.Error(), key+"="+strings.TrimPrefix(o[key], "0:")) {
+			t.Errorf("%v: %v", o, err)
+		}
+	}
 }

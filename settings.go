@@ -156,6 +156,9 @@ func (t *Table) levels() lsm.LevelOptions {
 	if l.SizeRatio == 0 {
 		l.SizeRatio = -1
 	}
+	if l.MaxSizeAmp == 0 {
+		l.MaxSizeAmp = -1
+	}
 	if options.TotalSizeThreshold.Set(o) {
 		l.TotalSize = options.TotalSizeThreshold.Get(o)
 	}

@@ -263,6 +263,13 @@ func (t *Table) With(ctx context.Context, opts map[string]string) (*Table, error
 		if meant, ok := options.Misspelled(k); ok {
 			return nil, invalid("option %s is not known: did you mean %s?", k, meant)
 		}
+		given := options.Of(opts, t.schema.Version)
+		if err := options.ValidateFresh(given, k); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		if options.Bucket.Set(given) && options.Bucket.Get(given) != options.Bucket.Get(t.opts) {
+			return nil, invalid("option bucket of table %s cannot be replaced: its rows lie in other buckets", t.id)
+		}
 	}
 	all := maps.Clone(t.dynamic)
 	if all == nil {

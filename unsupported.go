@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -78,6 +79,32 @@ func (t *Table) checkRows(snap *snapshot.Snapshot) error {
 	// Without a key there is no other index that a snapshot could name.
 	if options.DeletionVectors.Get(t.opts) && (t.HasPrimaryKey() || snap != nil && snap.IndexManifest != "") {
 		return unsupported("deletion-vectors.enabled")
+	}
+	return nil
+}
+
+// checkWrite refuses tables whose options have values that no file can be written by, before any row is taken.
+func (t *Table) checkWrite() error {
+	values := t.opts.Values()
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		if err := options.ValidateFresh(t.opts, k); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	}
+	formats := map[string]string{options.FileFormat.Get(t.opts): options.FileFormat.Key()}
+	if t.HasPrimaryKey() {
+		levels, err := options.PerLevel(options.FormatPerLevel, t.opts)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		for _, f := range levels {
+			formats[f] = options.FormatPerLevel.Key()
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(formats)) {
+		if _, err := datafile.FormatByName(f); err != nil {
+			return unsupported("option %s=%s: files are written as parquet", formats[f], f)
+		}
 	}
 	return nil
 }

@@ -76,8 +76,10 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkRows(snap); err != nil {
-		return nil, fmt.Errorf("write table %s: %w", t.id, err)
+	for _, err := range []error{t.checkRows(snap), t.checkWrite()} {
+		if err != nil {
+			return nil, fmt.Errorf("write table %s: %w", t.id, err)
+		}
 	}
 	if t, err = t.learned(ctx); err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ var (
 	CountLimit     = perColumn("count-limit", "number", "none", "Most rows of nested_update.", checkPositive)
 	KeyTimeField   = perColumn("ts-field", "text", "none", "Field of the value that holds the time of an entry of merge_map_with_keytime.", anyText)
 	SequenceGroup  = perColumn("sequence-group", "names, with commas between", "none", "merge-engine partial-update: the columns that are updated together when this column (or these, with commas between) grows.", checkNames)
-	ColumnStats    = perColumn("stats-mode", "none, counts, truncate(n), full", "metadata.stats-mode", "Statistics of the column in manifests.", anyText)
+	ColumnStats    = perColumn("stats-mode", "none, counts, truncate(n), full", "metadata.stats-mode", "Statistics of the column in manifests.", func(s string) error { return statsMode(Options{}, s) })
 )
 
 // Stats gives the option fields.<column>.stats-mode.
@@ -135,12 +135,23 @@ func PerLevel(o *Option[string], opts Options) (map[int]string, error) {
 	if err != nil || s == "" {
 		return nil, err
 	}
+	m, err := levels(s)
+	if err != nil {
+		return nil, fmt.Errorf("option %s: %w", o.key, err)
+	}
+	return m, nil
+}
+
+func levels(s string) (map[int]string, error) {
+	if s == "" {
+		return nil, nil
+	}
 	out := map[int]string{}
 	for part := range strings.SplitSeq(s, ",") {
 		k, v, ok := strings.Cut(part, ":")
 		n, err := strconv.Atoi(strings.TrimSpace(k))
 		if v = strings.TrimSpace(v); !ok || err != nil || n < 0 || v == "" {
-			return nil, fmt.Errorf("option %s: %q is not of the form level:value,level:value", o.key, s)
+			return nil, fmt.Errorf("%q is not of the form level:value,level:value", s)
 		}
 		out[n] = v
 	}

@@ -5,10 +5,10 @@ package options
 var (
 	DynamicTargetRows  = atLeast(long("dynamic-bucket.target-row-num", 2_000_000, "Keys of a bucket before a new one is begun (bucket = -1)."), 1).part(growing)
 	DynamicInitial     = atLeast(integer("dynamic-bucket.initial-buckets", 0, "Buckets that a partition begins with; 0 is one for each assigner."), 0).part(growing)
-	DynamicMax         = integer("dynamic-bucket.max-buckets", -1, "Most buckets of a partition; -1 is no limit.").part(growing)
+	DynamicMax         = integer("dynamic-bucket.max-buckets", -1, "Most buckets of a partition; -1 is no limit.").part(growing).fresh(least(-1))
 	DynamicAssigners   = atLeast(integer("dynamic-bucket.assigner-parallelism", 0, "Assigners of buckets; 0 is the number of writers."), 0).part(growing)
 	CrossTTL           = duration("cross-partition-upsert.index-ttl", "", "Time after which keys that do not come are dropped from the index of all partitions; duplicates may follow.").part(growing)
-	CrossBootstrap     = integer("cross-partition-upsert.bootstrap-parallelism", 10, "Readers that fill the index of all partitions.").part(growing)
+	CrossBootstrap     = integer("cross-partition-upsert.bootstrap-parallelism", 10, "Readers that fill the index of all partitions.").part(growing).fresh(least(1))
 	PostponeBuckets    = atLeast(integer("postpone.default-bucket-num", 1, "Buckets of a partition whose rows are distributed for the first time (bucket = -2)."), 1).part(postponed)
 	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "Batch writes go to the buckets of a partition that has some.").part(postponed)
 
@@ -24,8 +24,8 @@ var (
 	ForceRewrite = boolean("compaction.force-rewrite-all-files", false, "A full compaction rewrites files that need no merging, too.")
 
 	BucketOrdered       = boolean("bucket-append-ordered", true, "Rows of a bucket of an append table keep their order.")
-	SortSpillThreshold  = integer("sort-spill-threshold", 0, "Sorted runs of a merge from which on some are merged to temporary files first; 0 is local-sort.max-num-file-handles.")
-	StatsPerLevel       = str("metadata.stats-mode.per.level", "", "Statistics of levels: 0:none,5:full.")
+	SortSpillThreshold  = integer("sort-spill-threshold", 0, "Sorted runs of a merge from which on some are merged to temporary files first; 0 is local-sort.max-num-file-handles.").fresh(least(0))
+	StatsPerLevel       = str("metadata.stats-mode.per.level", "", "Statistics of levels: 0:none,5:full.").fresh(perLevel(statsMode))
 	ManifestFormat      = enum("manifest.format", "avro", "Format of manifests.", "avro")
 	CommitUserPrefix    = str("commit.user-prefix", "", "Start of the names of commit users.")
 	ForceCreateSnapshot = boolean("commit.force-create-snapshot", false, "Commits without files make a snapshot.")

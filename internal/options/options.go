@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Options are the options of a table, with the version of its schema, on which some defaults depend.
@@ -28,10 +29,7 @@ func (o Options) With(more map[string]string) Options {
 	all := make(map[string]string, len(o.values)+len(more))
 	for k, v := range more {
 		// A dynamic option counts whichever of its names the table has it under.
-		if now, ok := older[k]; ok {
-			k = now
-		}
-		all[k] = v
+		all[current(k)] = v
 	}
 	for k, v := range o.values {
 		if _, ok := all[k]; !ok {
@@ -78,7 +76,8 @@ type info struct {
 	key, typ, text, doc string
 	aliases             []string
 	immutable           bool
-	of                  string // see part
+	fresh               func(opts Options, text string) error // see fresh
+	of                  string                                // see part
 }
 
 // declared are all options, for validation and documentation.
@@ -176,6 +175,13 @@ func (o *Option[T]) fixed() *Option[T] {
 	return o
 }
 
+// fresh declares what a value has to be where it is set, and where files are written by it, beyond its type. Tables
+// that others gave another value are read all the same.
+func (o *Option[T]) fresh(check func(opts Options, text string) error) *Option[T] {
+	o.info.fresh = check
+	return o
+}
+
 // Features that are refused by name where they are used: options that only take part in them have no
 // other effect.
 const (
@@ -204,27 +210,51 @@ func declare[T any](key, typ, text string, deflt T, doc string, parse func(strin
 // Validate checks the values of all declared options.
 func Validate(opts Options) error {
 	for _, k := range slices.Sorted(maps.Keys(opts.values)) {
-		if now, ok := older[k]; ok {
-			k = now
-		}
-		if d := declared[k]; d != nil {
-			if _, err := d(opts); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := validateColumnOption(k, opts.values[k]); err != nil {
+		if err := validate(opts, k); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func validate(opts Options, key string) error {
+	if d := declared[current(key)]; d != nil {
+		_, err := d(opts)
+		return err
+	}
+	return validateColumnOption(key, opts.values[key])
+}
+
+// ValidateFresh checks a value as Validate does, and whether it may be set and files be written by it.
+func ValidateFresh(opts Options, key string) error {
+	value := opts.values[key]
+	if err := validate(opts, key); err != nil {
+		return err
+	}
+	if !utf8.ValidString(key) || !utf8.ValidString(value) {
+		return fmt.Errorf("option %q: %q is not UTF-8", key, value)
+	}
+	if d := declared[current(key)]; d != nil {
+		if i, _ := d(opts); i.fresh != nil {
+			if err := i.fresh(opts, strings.TrimSpace(value)); err != nil {
+				return fmt.Errorf("option %s: %w", key, err)
+			}
+		}
+	}
+	return nil
+}
+
+// current is the key of today for one of earlier releases.
+func current(key string) string {
+	if now, ok := older[key]; ok {
+		return now
+	}
+	return key
+}
+
 // Immutable reports whether an option cannot change once a table has files.
 func Immutable(key string) bool {
-	if now, ok := older[key]; ok {
-		key = now
-	}
+	key = current(key)
 	d := declared[key]
 	if d == nil {
 		return slices.Contains(immutableElsewhere, key)

@@ -3,6 +3,8 @@ package options
 import (
 	"flag"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -158,5 +160,86 @@ func TestPerLevel(t *testing.T) {
 		if _, err := PerLevel(FormatPerLevel, Of(map[string]string{"file.format.per.level": s}, 3)); err == nil {
 			t.Errorf("%q is no error", s)
 		}
+	}
+}
+
+// Whatever the type of an option, a value that is none is refused by the option's name and the value.
+func TestValuesThatAreNone(t *testing.T) {
+	bad := map[string][]string{
+		"number":      {"", " ", "x", "1.5", "99999999999999999999", "-99999999999999999999"},
+		"size":        {"", " ", "x", "-1", "1 xb", "1.5 mb", "9999999999999 tb"},
+		"duration":    {"", " ", "x", "-1 s", "1 fortnight"},
+		"true, false": {"", " ", "yes", "1"},
+	}
+	anyText := []string{ // names of columns are looked at with the columns, times and tags with the snapshots
+		"changelog-file.stats-mode", "changelog-producer.row-deduplicate-ignore-fields", "commit.user-prefix", "fields.default-aggregate-function",
+		"incremental-between", "incremental-between-timestamp", "incremental-to-auto-tag", "partial-update.remove-record-on-sequence-group",
+		"partition.default-name", "record-level.time-field", "rowkind.field", "scan.fallback-branch", "scan.tag-name", "scan.timestamp", "scan.version",
+	}
+	for key, d := range declared {
+		i, _ := d(Options{})
+		values := []string{"nosuch/../x"}
+		for typ, vs := range bad {
+			if i.typ == typ {
+				values = vs
+			}
+		}
+		if i.typ == "names, with commas between" || slices.Contains(anyText, key) {
+			values = []string{"a\xffb"}
+		}
+		for _, v := range values {
+			err := ValidateFresh(Of(map[string]string{key: v}, 3), key)
+			if err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), strings.TrimSpace(strings.Trim(strconv.Quote(v), `"`))) {
+				t.Errorf("%s=%q: %v", key, v, err)
+			}
+		}
+	}
+}
+
+// Values that have the right type and make no sense are refused where they are set, and read where somebody else set them.
+func TestFreshValues(t *testing.T) {
+	for _, c := range []struct{ key, bad, good string }{
+		{"file.format", "csv", "ORC"},
+		{"file.compression", "brotli", "LZ4"},
+		{"file.compression", "", "none"},
+		{"file.compression.per.level", "0:zstd,1:rar", "0:lz4,5:zstd"},
+		{"file.format.per.level", "0:csv", "0:avro"},
+		{"metadata.stats-mode.per.level", "0:some", "0:none"},
+		{"manifest.compression", "lz4", "snappy"},
+		{"spill-compression", "snappy", "lz4"},
+		{"data-file.prefix", "../", "part-"},
+		{"data-file.prefix", strings.Repeat("x", 200), "é"},
+		{"changelog-file.prefix", "a/b", "c-"},
+		{"num-levels", "1", "2"},
+		{"num-levels", "2147483647", "65536"},
+		{"num-sorted-run.compaction-trigger", "0", "2147483647"},
+		{"commit.max-retries", "-1", "0"},
+		{"commit.strict-mode.last-safe-snapshot", "9223372036854775807", "-1"},
+		{"compaction.small-file-ratio", "1.5", "1"},
+		{"compaction.small-file-ratio", "NaN", "0.5"},
+		{"tarn.write-version", "newest", "1.4"},
+	} {
+		for v, ok := range map[string]bool{c.bad: false, c.good: true} {
+			o := Of(map[string]string{c.key: v}, 3)
+			if err := ValidateFresh(o, c.key); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "option "+c.key) {
+				t.Errorf("%s=%s: %v", c.key, v, err)
+			}
+			if err := Validate(o); err != nil {
+				t.Errorf("%s=%s cannot be read: %v", c.key, v, err)
+			}
+		}
+	}
+	// Other formats have compressions of their own.
+	o := Of(map[string]string{"file.format": "orc", "file.compression": "lzo"}, 3)
+	if err := ValidateFresh(o, "file.compression"); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{"../../x", "a/../../x", "/tmp", "a\x00b", "..", `a\b`, "s3://b"} {
+		if err := Validate(Of(map[string]string{"data-file.path-directory": dir}, 3)); err == nil || !strings.Contains(err.Error(), "data-file.path-directory") {
+			t.Errorf("data in %q: %v", dir, err)
+		}
+	}
+	if err := Validate(Of(map[string]string{"data-file.path-directory": "a/b..c/"}, 3)); err != nil {
+		t.Error(err)
 	}
 }

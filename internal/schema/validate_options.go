@@ -10,12 +10,6 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// choices are options with few values that are not declared as such, since other engines know more.
-var choices = map[string][]string{
-	"file.format":     {"parquet", "orc", "avro"},
-	"manifest.format": {"avro"},
-}
-
 // aggregates are the aggregate functions of the format.
 var aggregates = []string{
 	"sum", "product", "count", "max", "min", "last_value", "last_non_null_value", "first_value", "first_non_null_value",
@@ -29,13 +23,8 @@ func (v *validation) is(o *options.Option[string], want string) bool { return o.
 // options checks options that name columns, or that do not go together.
 func (v *validation) options() {
 	for _, k := range slices.Sorted(maps.Keys(v.s.Options)) { // one by one: all faults are told
-		if err := options.Validate(options.Of(map[string]string{k: v.s.Options[k]}, v.s.Version)); err != nil {
+		if err := options.ValidateFresh(v.opts, k); err != nil {
 			v.faults = append(v.faults, err)
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(choices)) {
-		if x, ok := v.s.Options[k]; ok && !slices.Contains(choices[k], strings.ToLower(x)) {
-			v.add("option %s: %q is not known; there are %s", k, x, strings.Join(choices[k], ", "))
 		}
 	}
 	if n := strings.TrimSpace(v.s.Options["rowkind.field"]); n != "" {
