@@ -12,19 +12,22 @@ type LevelOptions struct {
 	Trigger     int   // num-sorted-run.compaction-trigger; 0 is 5
 	StopTrigger int   // num-sorted-run.stop-trigger; 0: the trigger + 3
 	SizeRatio   int   // compaction.size-ratio in percent; -1 is 0, 0 is 1
-	MaxSizeAmp  int   // compaction.max-size-amplification-percent; 0 is 200
+	MaxSizeAmp  int   // compaction.max-size-amplification-percent; -1 is 0, 0 is 200
 	ForceUp     bool  // compaction.force-up-level-0
 	Interval    int64 // compaction.optimization-interval in milliseconds; 0: none
 	TotalSize   int64 // compaction.total-size-threshold; 0: none
 	Incremental int64 // compaction.incremental-size-threshold; 0: none
 }
 
+// Count is the number of levels.
+func (o LevelOptions) Count() int { return o.withDefaults().NumLevels }
+
 func (o LevelOptions) withDefaults() LevelOptions {
 	if o.Trigger == 0 {
 		o.Trigger = 5
 	}
 	if o.NumLevels == 0 {
-		o.NumLevels = o.Trigger + 1
+		o.NumLevels = min(o.Trigger, manifest.MaxLevel) + 1
 	}
 	if o.StopTrigger == 0 {
 		o.StopTrigger = o.Trigger + 3
@@ -36,15 +39,18 @@ func (o LevelOptions) withDefaults() LevelOptions {
 	case -1:
 		o.SizeRatio = 0
 	}
-	if o.MaxSizeAmp == 0 {
+	switch o.MaxSizeAmp {
+	case 0:
 		o.MaxSizeAmp = 200
+	case -1:
+		o.MaxSizeAmp = 0
 	}
 	return o
 }
 
 func (o LevelOptions) check() error {
-	if o.NumLevels < 2 {
-		return fmt.Errorf("lsm: num-levels is %d, it has to be at least 2", o.NumLevels)
+	if o.NumLevels < 2 || o.NumLevels > manifest.MaxLevel+1 {
+		return fmt.Errorf("lsm: num-levels is %d, it has to be at least 2 and at most %d", o.NumLevels, manifest.MaxLevel+1)
 	}
 	if o.Trigger < 1 {
 		return fmt.Errorf("lsm: num-sorted-run.compaction-trigger is %d, it has to be at least 1", o.Trigger)
