@@ -85,7 +85,8 @@ type Catalog struct {
 	warehouse string
 }
 
-// Open opens the warehouse at a path or URI (./lake, s3://bucket/lake). It need not exist.
+// Open opens the warehouse at a path or URI: ./lake, s3://bucket/lake, memory:/lake (of this Catalog alone) or
+// memory://name/lake (of all in the process who name it). It need not exist.
 func Open(ctx context.Context, warehouse string, o *OpenOptions) (*Catalog, error) {
 	fs, root, err := openFS(ctx, warehouse, o)
 	if err != nil {
@@ -167,11 +168,15 @@ func (c *Catalog) Tables(ctx context.Context, db string) ([]string, error) {
 // TableDef describes a table to be made.
 type TableDef struct {
 	// Fields are the columns; their ids are given by CreateTable.
-	Fields        []types.Field
-	PrimaryKeys   []string
+	Fields []types.Field
+	// PrimaryKeys name the columns of the key, in the order of the key; none make an append table, whose
+	// rows are never replaced. A key has all partition columns in it.
+	PrimaryKeys []string
+	// PartitionKeys name the columns whose values are folders of their own; none: the table is not partitioned.
 	PartitionKeys []string
-	Options       map[string]string
-	Comment       string
+	// Options are those of docs/options.md, such as bucket, the number of buckets.
+	Options map[string]string
+	Comment string
 }
 
 // CreateTable makes a table in a database that exists. The error is ErrExist if it is there, and

@@ -25,38 +25,39 @@ type Events struct {
 
 // CommitEvent tells of a commit.
 type CommitEvent struct {
-	Table      string
-	SnapshotID int64 // newest made; 0: there was nothing to commit
-	Rows       int64 // added by the writes of this commit
-	Files      int
+	Table      string // db.table
+	SnapshotID int64  // newest made; 0: there was nothing to commit
+	Rows       int64  // added by the writes of this commit
+	Files      int    // new ones, those of compactions too
 	Took       time.Duration
 }
 
 // CompactEvent tells of a compaction.
 type CompactEvent struct {
-	Table                  string
-	Bucket                 int
-	InFiles, OutFiles      int
-	InBytes, OutBytes      int64
-	OutLevel               int
-	Took                   time.Duration
-	RewrittenRows          int64
+	Table             string // db.table
+	Bucket            int
+	InFiles, OutFiles int
+	InBytes, OutBytes int64
+	OutLevel          int // of the LSM tree, 0 for tables without a key
+	Took              time.Duration
+	RewrittenRows     int64 // of the files that are new
+	// UpgradedWithoutRewrite are files that only went to another level, as they are.
 	UpgradedWithoutRewrite int
 }
 
 // PauseEvent tells why a writer waits.
 type PauseEvent struct {
-	Table  string
+	Table  string // db.table
 	Bucket int
-	Reason string
+	Reason string // for people
 }
 
 // ExpireEvent tells of an expiry.
 type ExpireEvent struct {
-	Table     string
-	Snapshots int
-	Files     int
-	Err       error // why it ended early, nil
+	Table     string // db.table
+	Snapshots int    // removed
+	Files     int    // removed: data files, manifests and lists
+	Err       error  // why it ended early, nil
 }
 
 // tell calls a handler of events. One that panics is the user's fault, and does no harm to the work that it is told of.

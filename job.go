@@ -8,17 +8,33 @@ import (
 	"github.com/tarnlake/tarn/internal/paths"
 )
 
-// Job is the right to go on with an ingestion job, kept in the warehouse beside the tables. See
-// OpenJob.
+// Job is the right to go on with an ingestion job, kept in the warehouse beside the tables. See OpenJob. It is
+// used by one goroutine. Its methods:
+//
+//	Name() string                                  of the job
+//	User() string                                  the commit user of the job in every table
+//	Last() int64                                   number of the newest checkpoint, -1: none
+//	Latest(ctx) (*Checkpoint, error)               the newest checkpoint, nil: none
+//	Write(ctx, *Checkpoint) error                  makes the next one and numbers it; ErrFenced if another process did
+//	Verify(ctx) error                              to be called before each commit; ErrFenced if another process took over
+//	Trim(ctx, keep int64) error                    removes all checkpoints but the newest ones
+//	Reset(ctx) error                               starts from nothing, under another commit user
+//	Lease(ctx, holder string, now time.Time, d time.Duration) (other string, err error)
+//	                                               notes who runs the job, or tells who does: a courtesy
+//	Release(ctx) error                             gives the lease back
 type Job = jobs.Job
 
-// Checkpoint is one step of a Job.
+// Checkpoint is one step of a Job: the source up to Position (json.RawMessage, in the source's own form) is in what
+// the tables hold, and in what is prepared for them in Tables ([]TableState). Events int64 counts those up to there,
+// Millis int64 is when it was made, Extra (json.RawMessage) is the job's own; Job.Write sets the other fields.
 type Checkpoint = jobs.Checkpoint
 
-// TableState is a table's part of a Checkpoint.
+// TableState is a table's part of a Checkpoint: Table is its name, Prepared what Prepared.MarshalBinary gave (nil:
+// nothing), Base that of Prepared.Base, Position, At and Events the place of the source up to which the table has
+// everything already, Status and Reason how it is with the table.
 type TableState = jobs.TableState
 
-// CheckpointStep is the number and the place of a Checkpoint.
+// CheckpointStep is the Number and the place (Position, Events) of a Checkpoint.
 type CheckpointStep = jobs.Step
 
 // TableStatus is the status of a table within a job.

@@ -19,7 +19,10 @@ import (
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
 
-// Snapshot is a committed state of a table. It is immutable.
+// Snapshot is a committed state of a table, as its file describes it; it is immutable. Among its fields are
+// ID, SchemaID, CommitIdentifier and TimeMillis (since 1970) int64, CommitUser string, CommitKind,
+// Properties map[string]string, and Watermark, TotalRecordCount and DeltaRecordCount *int64, which are nil if
+// the file does not tell. SnapshotJSON gives all of them.
 type Snapshot = snapshot.Snapshot
 
 // LatestSnapshot reads the newest snapshot, nil if there is none.
@@ -40,9 +43,9 @@ func (t *Table) Snapshots(ctx context.Context) ([]int64, error) { return t.snaps
 // ExpireOptions override the retention options of the table. Zero values leave them, but RetainMax lowers the
 // least number of snapshots with it.
 type ExpireOptions struct {
-	RetainMin, RetainMax int
-	TimeRetained         time.Duration
-	Limit                int
+	RetainMin, RetainMax int           // snapshots that stay, at least and at most
+	TimeRetained         time.Duration // how long a snapshot stays, while RetainMax allows it
+	Limit                int           // snapshots that go in one call, at most
 	// DryRun tells what would be removed, and removes nothing.
 	DryRun bool
 }
@@ -169,7 +172,9 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 	return res, err
 }
 
-// CheckReport is the result of Check.
+// CheckReport is the result of Check: Snapshots, Manifests and Files int and Rows int64 (before merging) are
+// what was looked at, Problems what was found. Each has Damage bool (rows cannot be read; others cost space or
+// time only), Path, What and Advice string. Method Damaged() bool tells whether one of them is damage.
 type CheckReport = check.Report
 
 // Check examines the table without changing it: that all files are there and fit together. What is wrong with

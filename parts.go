@@ -15,7 +15,8 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// BatchReader gives batches until io.EOF. It is used by one goroutine at a time and has to be closed.
+// BatchReader gives batches: Next(ctx) (Batch, error), whose error is io.EOF after the last one. It is used by one
+// goroutine at a time, and has to be closed by Close() error, which may be called at any time and again.
 type BatchReader = batch.Reader
 
 // SplitRaw takes out of the plan the files that any reader of Parquet reads right: those without rows

@@ -26,7 +26,8 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// Batch is some rows: an Arrow record batch, and row kinds (nil: all are inserts).
+// Batch is some rows: it embeds RecordBatch, an arrow.RecordBatch, and has Kinds []types.RowKind, one for each row
+// (nil: all are inserts).
 type Batch = batch.Batch
 
 // ScanOptions say what to read. The zero value is the whole table as it is now. Time travel is done
@@ -73,8 +74,8 @@ type PlanSplit struct {
 	Bucket    int
 	Files     []string // paths of the data files
 	Rows      int64    // before merging
-	Bytes     int64
-	Raw       bool // no merging is needed
+	Bytes     int64    // of the files
+	Raw       bool     // no merging is needed
 }
 
 // mergeFunc reads splits that have to be merged.

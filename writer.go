@@ -222,7 +222,8 @@ func (w *Writer) Table() *Table { return w.t }
 // or NULL where none may be, or if a table without a primary key is given a row to take away.
 //
 // The batch may be released when Write returns, but not changed: its memory is in use until the next Prepare
-// or Commit, and is left to the garbage collector. Rows are written by other goroutines, so what goes wrong
+// or Commit, and is left to the garbage collector. It is retained and never released: of memory that is not Go's
+// (C allocators, arrays imported from C), which only a release gives back, write a copy. Rows are written by other goroutines, so what goes wrong
 // with storage may be told by a later call. After an error the Writer is of no use but to be closed.
 func (w *Writer) Write(ctx context.Context, b Batch) error {
 	b, err := w.conform.Conform(b)

@@ -299,6 +299,9 @@ func join(args []Predicate, with, none string) string {
 	return "(" + strings.Join(parts, with) + ")"
 }
 
+// String is the condition as SQL writes it, about.
 func (a *And) String() string { return join(a.Args, " AND ", "TRUE") }
+// String is the condition as SQL writes it, about.
 func (o *Or) String() string  { return join(o.Args, " OR ", "FALSE") }
+// String is the condition as SQL writes it, about.
 func (n *Not) String() string { return "NOT " + fmt.Sprint(n.Arg) }

@@ -30,12 +30,12 @@ const (
 )
 
 // Leaf compares one top-level column with constants. The constants have the column's type; see
-// types.Datum.
+// types.Datum; those that a user gives may also be other values that Bind turns into it.
 type Leaf struct {
 	Op     Op
 	Column string
-	Type   types.Type // of the column as the user sees it
-	Values []types.Datum
+	Type   types.Type    // of the column as the user sees it; Bind sets it
+	Values []types.Datum // none for IsNull and IsNotNull, two for Between, any number for In and NotIn, else one
 }
 
 // And matches if all of its parts match; empty matches everything.

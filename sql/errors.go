@@ -80,6 +80,7 @@ type Error struct {
 	Err  error // what it wraps, or nil
 }
 
+// Error is the message without the hint.
 func (e *Error) Error() string { return e.Msg }
 
 // Unwrap gives what the error wraps.
@@ -91,6 +92,7 @@ type StatementError struct {
 	Err  error
 }
 
+// Error is the text of the statement's error.
 func (e *StatementError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the error of the statement.
@@ -99,6 +101,7 @@ func (e *StatementError) Unwrap() error { return e.Err }
 // PartialError comes behind rows of a result that is not complete: it tells what is missing.
 type PartialError struct{ Err error }
 
+// Error tells what is missing.
 func (e *PartialError) Error() string { return e.Err.Error() }
 
 // Unwrap gives what is missing.

@@ -64,3 +64,38 @@ func ExampleSession_Query() {
 	// Eve
 	// O'Neil
 }
+
+// A script makes a table, fills it and asks it.
+func ExampleSession_Run() {
+	ctx := context.Background()
+	cat, err := tarn.Open(ctx, "memory:/lake", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	s := sql.NewSession(cat, sql.Options{})
+	defer s.Close()
+	err = s.Run(ctx, `
+		CREATE DATABASE shop;
+		CREATE TABLE shop.orders (id INT PRIMARY KEY NOT ENFORCED, amount INT) WITH ('bucket' = '1');
+		INSERT INTO shop.orders VALUES (1, 10), (2, 20), (2, 25);
+		SELECT count(*), sum(amount) FROM shop.orders`,
+		func(r *sql.Result) error {
+			if r.Fields == nil {
+				return nil // a statement without rows
+			}
+			for {
+				rec, err := r.Next(ctx)
+				if errors.Is(err, io.EOF) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				fmt.Println(rec.Column(0), rec.Column(1))
+			}
+		})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: [2] [35]
+}

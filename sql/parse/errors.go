@@ -64,4 +64,5 @@ func (e *Error) Excerpt() string {
 	return "  " + string(before) + string(after) + "\n  " + string(pad) + "^"
 }
 
+// Error is the message, and below it the line with the place marked.
 func (e *Error) Error() string { return e.Message() + "\n" + e.Excerpt() }
