@@ -2,10 +2,14 @@ package cdc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc"
@@ -91,5 +95,70 @@ func TestRunHasDefaults(t *testing.T) {
 		if _, err := cdc.Run(t.Context(), cfg, cdc.RunOptions{Source: &anew{}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// Wrong arguments and use after Close are errors: nothing panics, and no row is taken that would get lost.
+func TestWrongUse(t *testing.T) {
+	ctx := t.Context()
+	cat, err := tarn.Open(ctx, t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := cdc.NewWriter(cat, cdc.WriterOptions{User: "u"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, err := cdc.NewWriter(cat, cdc.WriterOptions{User: "u"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := decode.TableID{Database: "d", Name: "t"}
+	shape := &decode.Shape{Table: id, Columns: []decode.Column{{Name: "id", Type: types.IntType, PrimaryKey: true}}}
+	row := decode.Event{Kind: decode.Rows, Table: id, Shape: shape, Rows: []decode.Row{{Values: texts([]string{"1"})}}}
+	if err := closed.Apply(ctx, &row); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := closed.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		is   error
+		do   func() error
+	}{
+		{"writer without catalog", tarn.ErrInvalid, func() error { _, err := cdc.NewWriter(nil, cdc.WriterOptions{User: "u"}); return err }},
+		{"no event", tarn.ErrInvalid, func() error { return w.Apply(ctx, nil) }},
+		{"event of no kind", tarn.ErrInvalid, func() error { return w.Apply(ctx, &decode.Event{Kind: 77}) }},
+		{"event for a closed writer", tarn.ErrInvalid, func() error { return closed.Apply(ctx, &row) }},
+		{"prepare of a closed writer", tarn.ErrInvalid, func() error { _, err := closed.Prepare(ctx); return err }},
+		{"commit of nothing", nil, func() error { _, err := w.Commit(ctx, 1, nil); return err }},
+		{"run of nothing", tarn.ErrInvalid, func() error { _, err := cdc.Run(ctx, nil, cdc.RunOptions{}); return err }},
+		{"source of nothing", tarn.ErrInvalid, func() error { _, err := cdc.OpenSource(nil, nil); return err }},
+		{"counts of nothing", nil, func() error { _, err := cdc.Counts(nil); return err }},
+		{"preview of nothing", tarn.ErrInvalid, func() error { _, err := cdc.PreviewJob(ctx, nil, cat, nil, 1); return err }},
+		{"preview without catalog", tarn.ErrInvalid, func() error { _, err := cdc.PreviewJob(ctx, &cdc.Config{}, nil, nil, 1); return err }},
+		{"preview without source", tarn.ErrInvalid, func() error { _, err := cdc.PreviewJob(ctx, &cdc.Config{}, cat, nil, 1); return err }},
+		{"reset without catalog", tarn.ErrInvalid, func() error { _, _, err := cdc.Reset(ctx, nil, "j"); return err }},
+		{"reset of a job that never ran", tarn.ErrNotExist, func() error { _, _, err := cdc.Reset(ctx, cat, "j"); return err }},
+	} {
+		if err := c.do(); !errors.Is(err, c.is) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.is)
+		}
+	}
+	if jobs, err := cat.Jobs(ctx); err != nil || len(jobs) > 0 {
+		t.Errorf("jobs %v, %v", jobs, err)
+	}
+	var wrong *decode.Error
+	if err := shape.Check(nil); !errors.As(err, &wrong) {
+		t.Errorf("a row that is nil: %v", err)
+	}
+	if err := decode.AppendTo(array.NewInt32Builder(memory.DefaultAllocator), types.IntType, []byte("1"), nil); !errors.As(err, &wrong) {
+		t.Errorf("a column that is nil: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -105,7 +105,7 @@ func Counts(ck *tarn.Checkpoint) (map[string]*Count, error) {
 }
 
 func keptIn(ck *tarn.Checkpoint) (k kept, err error) {
-	if len(ck.Extra) > 0 {
+	if ck != nil && len(ck.Extra) > 0 {
 		if err := json.Unmarshal(ck.Extra, &k); err != nil {
 			return k, fmt.Errorf("what checkpoint %d keeps: %w", ck.Number, err)
 		}
@@ -129,6 +129,9 @@ func (r *runner) count(table string) *Count {
 // Run runs a job, with defaults where it says nothing, until its source ends, Stop is closed or the context ends. It goes on from the job's
 // newest checkpoint. Tables that fail are in the Summary; the error is about the job as a whole.
 func Run(ctx context.Context, cfg *Config, o RunOptions) (sum *Summary, err error) {
+	if cfg == nil {
+		return &Summary{}, errNoJob
+	}
 	c := *cfg
 	if err := c.complete(o.Source == nil); err != nil {
 		return &Summary{}, fmt.Errorf("job %s: %w", cfg.Name, err)

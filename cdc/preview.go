@@ -32,6 +32,14 @@ type Preview struct {
 // PreviewJob reads up to about the given number of events, or to the end of the context, into a lake in memory that has
 // the tables of the job's lake without their rows. Nothing is written anywhere else.
 func PreviewJob(ctx context.Context, cfg *Config, cat *tarn.Catalog, src source.Source, events int) (*Preview, error) {
+	switch {
+	case cfg == nil:
+		return nil, errNoJob
+	case cat == nil:
+		return nil, errNoCatalog
+	case src == nil:
+		return nil, fmt.Errorf("preview of job %s: %w: there is no source (nil)", cfg.Name, tarn.ErrInvalid)
+	}
 	mem, err := tarn.Open(ctx, "memory:/lake", nil)
 	if err != nil {
 		return nil, err

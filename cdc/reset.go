@@ -4,13 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tarnlake/tarn"
 )
 
 // Reset lets a job start from nothing, under a new commit user, which it gives with the old one. Snapshots that were
-// kept for the old one are free to expire.
+// kept for the old one are free to expire. The error wraps tarn.ErrNotExist if the job never ran.
 func Reset(ctx context.Context, cat *tarn.Catalog, name string) (old, now string, err error) {
+	if cat == nil {
+		return "", "", errNoCatalog
+	}
+	names, err := cat.Jobs(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if !slices.Contains(names, name) {
+		return "", "", fmt.Errorf("job %q %w in %s", name, tarn.ErrNotExist, cat.Warehouse())
+	}
 	job, err := cat.OpenJob(ctx, name)
 	if err != nil {
 		return "", "", err

@@ -66,6 +66,9 @@ func sourceNames() []string {
 
 // OpenSource makes the source of a job; in is standard input.
 func OpenSource(c *Config, in io.Reader) (source.Source, error) {
+	if c == nil {
+		return nil, errNoJob
+	}
 	f := sources[c.Source.Type]
 	switch {
 	case f != nil:

@@ -77,10 +77,21 @@ type Writer struct {
 	born     map[string]string // Table.Incarnation of tables that were written to, in earlier runs too
 	skipping []*target         // those that pass over what they have
 	rows     int64
+	closed   bool
 }
+
+// Errors of wrong use.
+var (
+	errNoCatalog = fmt.Errorf("cdc: %w: there is no catalog (nil)", tarn.ErrInvalid)
+	errNoJob     = fmt.Errorf("cdc: %w: there is no job (a nil *Config)", tarn.ErrInvalid)
+	errClosed    = fmt.Errorf("cdc: %w: the writer is closed", tarn.ErrInvalid)
+)
 
 // NewWriter makes a Writer.
 func NewWriter(cat *tarn.Catalog, o WriterOptions) (*Writer, error) {
+	if cat == nil {
+		return nil, errNoCatalog
+	}
 	w := &Writer{cat: cat, o: o, routes: map[decode.TableID]string{}, lower: map[*decode.Shape]*decode.Shape{}, targets: map[string]*target{}, born: map[string]string{}}
 	if w.o.Clock == nil {
 		w.o.Clock = time.Now //nolint:forbidigo // the default
@@ -157,6 +168,14 @@ func (w *Writer) named(name string) *target {
 // Apply takes one event. Errors of a table set it aside and are not returned; those returned concern
 // the whole Writer (the storage is out of reach, the context ended).
 func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
+	switch {
+	case w.closed:
+		return errClosed
+	case ev == nil:
+		return fmt.Errorf("cdc: %w: there is no event (nil)", tarn.ErrInvalid)
+	case ev.Kind > decode.Bad:
+		return fmt.Errorf("cdc: %w: an event of the unknown kind %s", tarn.ErrInvalid, ev.Kind)
+	}
 	if len(w.skipping) > 0 {
 		defer w.passed(ev)
 	}
@@ -291,6 +310,9 @@ type TablePrepared struct {
 
 // Prepare ends what was applied so far, for all tables, and gives what is to be committed.
 func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
+	if w.closed {
+		return nil, errClosed
+	}
 	out := make([]TablePrepared, len(w.order))
 	for i, name := range w.order {
 		t := w.targets[name]
@@ -340,7 +362,7 @@ func eachTable(what string, tables []TablePrepared, f func(i int) error) []error
 
 // Commit commits one table's part under a number. It may be repeated with the same number.
 func (w *Writer) Commit(ctx context.Context, number int64, p *TablePrepared) (tarn.CommitResult, error) {
-	if p.Prepared == nil || p.t == nil {
+	if p == nil || p.Prepared == nil || p.t == nil {
 		return tarn.CommitResult{}, nil
 	}
 	if err := p.t.stands(ctx); err != nil {
@@ -419,6 +441,7 @@ func (w *Writer) Buffered() (n int64) {
 
 // Close ends the Writer. What was not prepared is dropped.
 func (w *Writer) Close() error {
+	w.closed = true
 	tables := make([]TablePrepared, len(w.order))
 	for i, name := range w.order {
 		tables[i] = TablePrepared{Table: name, t: w.targets[name]}

@@ -301,7 +301,9 @@ func join(args []Predicate, with, none string) string {
 
 // String is the condition as SQL writes it, about.
 func (a *And) String() string { return join(a.Args, " AND ", "TRUE") }
+
 // String is the condition as SQL writes it, about.
-func (o *Or) String() string  { return join(o.Args, " OR ", "FALSE") }
+func (o *Or) String() string { return join(o.Args, " OR ", "FALSE") }
+
 // String is the condition as SQL writes it, about.
 func (n *Not) String() string { return "NOT " + fmt.Sprint(n.Arg) }

@@ -24,6 +24,9 @@ const (
 // Eval gives the rows of a batch that match, ascending. The columns of the batch are fields, in
 // their order.
 func Eval(p Predicate, rec arrow.RecordBatch, fields []types.Field) ([]int32, error) {
+	if rec == nil || int(rec.NumCols()) < len(fields) {
+		return nil, fmt.Errorf("predicate: the batch does not have the %d columns that it is said to have", len(fields))
+	}
 	n := int(rec.NumRows())
 	out := make([]uint8, n)
 	if err := eval(p, rec, fields, out); err != nil {

@@ -363,3 +363,17 @@ func TestMayMatch(t *testing.T) {
 		}
 	}
 }
+
+// Nothing known of any column, and batches without the columns, are no panic.
+func TestNothingToTestOn(t *testing.T) {
+	p := Equal("a", 1)
+	if !MayMatch(p, nil) {
+		t.Error("denied without statistics")
+	}
+	f := []types.Field{{Name: "a", Type: types.IntType}}
+	for _, rec := range []arrow.RecordBatch{nil, array.NewRecordBatch(arrow.NewSchema(nil, nil), nil, 1)} {
+		if _, err := Eval(p, rec, f); err == nil {
+			t.Error("tested on nothing")
+		}
+	}
+}

@@ -29,6 +29,9 @@ func MayMatch(p Predicate, stats func(column string) (Stats, bool)) bool {
 func possible(p Predicate, stats func(string) (Stats, bool)) truth {
 	switch x := p.(type) {
 	case *Leaf:
+		if stats == nil {
+			return truth{true, true}
+		}
 		s, ok := stats(x.Column)
 		if !ok {
 			return truth{true, true}

@@ -23,6 +23,9 @@ func (s *Session) Complete(ctx context.Context, text string) (word string, names
 			}
 		}
 	}
+	if s.cat == nil {
+		return word, nil
+	}
 	// After "database." come its tables.
 	if rest, ok := strings.CutSuffix(text[:start], "."); ok {
 		i := len(rest)

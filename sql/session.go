@@ -37,6 +37,7 @@ type Options struct {
 // at the same time need sessions of their own; all may use one catalog.
 type Session struct {
 	cat    *tarn.Catalog
+	closed bool
 	o      Options
 	db     string
 	engine engine
@@ -61,12 +62,13 @@ func (s *Session) now() time.Time {
 // Database is the current database, "" for none.
 func (s *Session) Database() string { return s.db }
 
-// Close ends the session. The result of a statement is closed before.
+// Close ends the session, which runs nothing any more. The result of a statement is closed before.
 func (s *Session) Close() error {
 	if !s.busy.CompareAndSwap(false, true) {
 		return errBusy
 	}
 	defer s.busy.Store(false)
+	s.closed = true
 	if s.engine == nil {
 		return nil
 	}
@@ -159,32 +161,48 @@ func (s *Session) Query(ctx context.Context, statement string, values ...any) (*
 }
 
 // Run runs the statements of a script one after the other. each is called with the result of every
-// statement and closes nothing.
+// statement and closes nothing; nil is not interested in them.
 func (s *Session) Run(ctx context.Context, script string, each func(*Result) error) error {
+	if each == nil {
+		each = func(*Result) error { return nil }
+	}
 	stmts, err := parse.Script(script)
 	if err != nil {
 		return err
 	}
 	for _, st := range stmts {
-		r, err := s.exec(ctx, script, st)
-		if err == nil {
-			err = each(r)
-			if cerr := r.Close(); cerr != nil {
-				err = errors.Join(err, cerr)
-			}
-		}
-		if err != nil {
+		if err := s.runOne(ctx, script, st, each); err != nil {
 			return &StatementError{Line: strings.Count(script[:st.Range().Start], "\n") + 1, Err: err}
 		}
 	}
 	return nil
 }
 
+func (s *Session) runOne(ctx context.Context, script string, st parse.Statement, each func(*Result) error) (err error) {
+	r, err := s.exec(ctx, script, st)
+	if err != nil {
+		return err
+	}
+	defer func() { // also if each panics
+		if cerr := r.Close(); cerr != nil {
+			err = errors.Join(err, cerr)
+		}
+	}()
+	return each(r)
+}
+
 func (s *Session) exec(ctx context.Context, script string, st parse.Statement) (*Result, error) {
+	if s.cat == nil {
+		return nil, fmt.Errorf("sql: %w: the session has no catalog (nil)", tarn.ErrInvalid)
+	}
 	if !s.busy.CompareAndSwap(false, true) {
 		return nil, errBusy
 	}
-	r, err := s.execOne(ctx, script, st)
+	var r *Result
+	err := fmt.Errorf("sql: %w: the session is closed", tarn.ErrInvalid)
+	if !s.closed {
+		r, err = s.execOne(ctx, script, st)
+	}
 	if err != nil {
 		s.busy.Store(false)
 		return nil, err

@@ -228,3 +228,36 @@ func TestSessionShow(t *testing.T) {
 		t.Errorf("made from\n%s\nit says\n%s", create, again)
 	}
 }
+
+// A session without catalog, and one that was closed, run nothing, and start no engine that nobody would end.
+func TestSessionWrongUse(t *testing.T) {
+	nobody := sql.NewSession(nil, sql.Options{})
+	if err := nobody.Run(t.Context(), "SHOW DATABASES", nil); !errors.Is(err, tarn.ErrInvalid) {
+		t.Errorf("without catalog: %v", err)
+	}
+	if _, names := nobody.Complete(t.Context(), "SELECT * FROM a"); names != nil {
+		t.Errorf("without catalog: %v", names)
+	}
+	s := session(t, true)
+	if err := s.Run(t.Context(), "CREATE TABLE t (id INT); SELECT * FROM t", nil); err != nil {
+		t.Errorf("results that nobody wants: %v", err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = s.Run(t.Context(), "SELECT 1", func(*sql.Result) error { panic("the user's") })
+	}()
+	if err := s.Run(t.Context(), "SELECT 1", nil); err != nil {
+		t.Errorf("after a panic: %v", err)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Run(t.Context(), "SELECT 1", nil); !errors.Is(err, tarn.ErrInvalid) {
+		t.Errorf("after Close: %v", err)
+	}
+	if _, err := s.Query(t.Context(), "SELECT 1"); !errors.Is(err, tarn.ErrInvalid) {
+		t.Errorf("after Close: %v", err)
+	}
+}

@@ -12,9 +12,9 @@ import (
 
 // DatumAt takes one value of an atomic type out of an array of ArrowType(t) or WideArrowType(t), of any other Arrow
 // type for which FromArrow gives t, or of a dictionary of such values. Strings and bytes are copied. It is nil for
-// NULL and for arrays of other types.
+// NULL, for arrays of other types, and where there is no value i.
 func DatumAt(arr arrow.Array, i int, t Type) Datum {
-	if arr.IsNull(i) {
+	if arr == nil || i < 0 || i >= arr.Len() || arr.IsNull(i) {
 		return nil
 	}
 	switch a := arr.(type) {

@@ -1,6 +1,7 @@
 package types
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -130,13 +131,16 @@ func (m mapping) of(t Type, id, depth int) arrow.DataType {
 	case TimestampLTZ:
 		return &arrow.TimestampType{Unit: TimeUnit(t.Precision), TimeZone: "UTC"}
 	case Array:
-		return arrow.ListOfField(m.part("element", *t.Elem, id, ElementID(id, depth+1), depth+1))
+		return arrow.ListOfField(m.part("element", partType(t.Elem), id, ElementID(id, depth+1), depth+1))
 	case Vector:
-		return arrow.FixedSizeListOfField(int32(t.Length), m.part("element", *t.Elem, id, ElementID(id, depth+1), depth+1))
+		if t.Length < 1 {
+			return arrow.Null
+		}
+		return arrow.FixedSizeListOfField(int32(t.Length), m.part("element", partType(t.Elem), id, ElementID(id, depth+1), depth+1))
 	case Map:
-		return m.mapOf(*t.Key, *t.Elem, id, depth+1)
+		return m.mapOf(partType(t.Key), partType(t.Elem), id, depth+1)
 	case Multiset:
-		return m.mapOf(*t.Elem, IntType.AsNotNull(), id, depth+1)
+		return m.mapOf(partType(t.Elem), IntType.AsNotNull(), id, depth+1)
 	case Row:
 		fields := make([]arrow.Field, len(t.Fields))
 		for i, f := range t.Fields {
@@ -150,6 +154,14 @@ func (m mapping) of(t Type, id, depth int) arrow.DataType {
 		)
 	}
 	return arrow.Null
+}
+
+// partType is the type of a part, the zero Type if it is missing.
+func partType(p *Type) Type {
+	if p == nil {
+		return Type{}
+	}
+	return *p
 }
 
 func (m mapping) mapOf(key, value Type, id, depth int) arrow.DataType {
@@ -235,6 +247,9 @@ var arrowAtomic = map[arrow.Type]Type{
 }
 
 func fromArrow(dt arrow.DataType, depth int) (Type, error) {
+	if dt == nil {
+		return Type{}, errors.New("types: the Arrow type is nil")
+	}
 	if depth > maxDepth {
 		return Type{}, fmt.Errorf("types: Arrow type nested deeper than %d levels", maxDepth)
 	}

@@ -11,7 +11,12 @@ import (
 
 // MarshalJSON writes the type as in schema files: the SQL text for atomic types, an object with
 // "type" and the parts for nested ones.
-func (t Type) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
+func (t Type) MarshalJSON() ([]byte, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	return t.AppendJSON(nil), nil
+}
 
 // AppendJSON appends the JSON of the type, without blanks, as MarshalJSON gives it.
 func (t Type) AppendJSON(b []byte) []byte {
@@ -27,9 +32,9 @@ func (t Type) AppendJSON(b []byte) []byte {
 	switch t.Kind {
 	case Map:
 		b = append(b, `,"key":`...)
-		b = t.Key.AppendJSON(b)
+		b = partType(t.Key).AppendJSON(b)
 		b = append(b, `,"value":`...)
-		b = t.Elem.AppendJSON(b)
+		b = partType(t.Elem).AppendJSON(b)
 	case Row:
 		b = append(b, `,"fields":[`...)
 		for i, f := range t.Fields {
@@ -41,7 +46,7 @@ func (t Type) AppendJSON(b []byte) []byte {
 		b = append(b, ']')
 	default:
 		b = append(b, `,"element":`...)
-		b = t.Elem.AppendJSON(b)
+		b = partType(t.Elem).AppendJSON(b)
 		if t.Kind == Vector {
 			b = append(b, `,"length":`...)
 			b = strconv.AppendInt(b, int64(t.Length), 10)

@@ -200,3 +200,28 @@ func TestAppendAndTake(t *testing.T) {
 		}
 	}
 }
+
+// Types that were put together by hand and lack a part have no JSON, and an Arrow type as far as it goes; arrays
+// and places that there are not hold no value.
+func TestPartsThatAreMissing(t *testing.T) {
+	for _, k := range []Kind{Array, Map, Multiset, Vector} {
+		if _, err := (Type{Kind: k}).MarshalJSON(); err == nil {
+			t.Errorf("%s without parts has JSON", k)
+		}
+		if dt := ArrowType(RowType(Field{Name: "a", Type: Type{Kind: k}})); dt == nil {
+			t.Errorf("%s without parts: no Arrow type", k)
+		}
+	}
+	if _, err := FromArrow(nil); err == nil {
+		t.Error("no Arrow type has a type")
+	}
+	b := array.NewInt32Builder(memory.DefaultAllocator)
+	b.Append(7)
+	a := b.NewArray()
+	if d := []Datum{DatumAt(nil, 0, IntType), DatumAt(a, -1, IntType), DatumAt(a, 1, IntType)}; d[0] != nil || d[1] != nil || d[2] != nil {
+		t.Error(d)
+	}
+	if d := DatumAt(a, 0, IntType); d != int64(7) {
+		t.Error(d)
+	}
+}

@@ -25,6 +25,9 @@ func AppendTo(b array.Builder, t types.Type, raw []byte, from *Column) error {
 		b.AppendNull()
 		return nil
 	}
+	if from == nil {
+		return &Error{Reason: WrongShape, Offset: -1, What: "nothing tells how the value is written: the Column is nil"}
+	}
 	switch b := b.(type) {
 	case *array.Int64Builder:
 		return appendInt(raw, from, t, 64, func(v int64) { b.Append(v) })

@@ -81,6 +81,9 @@ func used(list *[]*Shape, i int) *Shape {
 // Check looks whether a row has a value for each column, and whether these are written as the columns say. Rows of
 // decoders do: for the others it costs reading them once.
 func (s *Shape) Check(r *Row) error {
+	if r == nil {
+		return &Error{Reason: WrongShape, Offset: -1, What: "there is no row (nil)"}
+	}
 	if len(r.Values) != len(s.Columns) {
 		return &Error{Reason: WrongShape, Offset: -1, What: strconv.Itoa(len(r.Values)) + " values for " + strconv.Itoa(len(s.Columns)) + " columns"}
 	}

@@ -98,6 +98,9 @@ func (j *Job) Latest(ctx context.Context) (*Checkpoint, error) {
 // Write makes the next checkpoint. Its Number is given by this call. The error is ErrFenced if another
 // process made one of that number.
 func (j *Job) Write(ctx context.Context, c *Checkpoint) error {
+	if c == nil {
+		return fmt.Errorf("jobs: %s: there is no checkpoint to write (nil)", j.name)
+	}
 	n := j.last + 1
 	if n < j.floor {
 		return fmt.Errorf("jobs: %s: checkpoint %d is below the floor %d: %w", j.name, n, j.floor, ErrFenced)
