@@ -34,6 +34,9 @@ func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error
 			return nil, err
 		}
 	}
+	if err := t.checkSourceKey(ev); err != nil {
+		return nil, err
+	}
 	if err := t.fit(ctx, ev.Shape); err != nil {
 		return nil, err
 	}
@@ -41,6 +44,14 @@ func (t *target) adopt(ctx context.Context, ev *decode.Event) (*shapePlan, error
 	for i, f := range t.fields {
 		p.from[i] = slices.IndexFunc(ev.Shape.Columns, func(c decode.Column) bool { return c.Name == f.Name })
 		p.put[i] = slices.IndexFunc(p.made, func(m made) bool { return m.at == i })
+		if k := p.from[i]; k >= 0 && ev.Shape.Columns[k].Type.Kind != types.Invalid {
+			if src := t.typeOf(&ev.Shape.Columns[k]); loses(f.Type, src) {
+				if p.exact == nil {
+					p.exact = map[int]types.Type{}
+				}
+				p.exact[i] = src
+			}
+		}
 	}
 	for _, k := range t.t.PrimaryKeys() {
 		i := slices.IndexFunc(t.fields, func(f types.Field) bool { return f.Name == k })
@@ -186,6 +197,19 @@ func (t *target) checkKeys(tab *tarn.Table, ev *decode.Event) error {
 		if c.named && !slices.Equal(slices.Sorted(slices.Values(c.have)), slices.Sorted(slices.Values(c.want))) {
 			return fmt.Errorf("%s: %s of the job makes %q, and the table is there with %q: say so in the job, or leave it out, or drop the table", t.name, c.what, c.want, c.have)
 		}
+	}
+	return nil
+}
+
+// checkSourceKey refuses rows that differ in the source's key and not in the table's, which would become one. It does not
+// count where the job names the key.
+func (t *target) checkSourceKey(ev *decode.Event) error {
+	if f := t.w.o.PrimaryKey; !t.keyed || f != nil && len(f(ev.Table, t.name)) > 0 {
+		return nil
+	}
+	have, told := t.t.PrimaryKeys(), ev.Shape.PrimaryKey()
+	if i := slices.IndexFunc(told, func(k string) bool { return !slices.Contains(have, k) }); i >= 0 {
+		return fmt.Errorf("%s: the source's primary key is %s and the table's is %s: rows that differ in %s alone would become one. If that is meant, name the key by primary-key; if the key changed, drop the table and reset the job", t.name, strings.Join(told, ", "), strings.Join(have, ", "), told[i])
 	}
 	return nil
 }

@@ -54,6 +54,8 @@ type shapePlan struct {
 	key  []int // columns of the shape that the primary key is made of
 	made []made
 	put  []int // by lake column: index of made, -1: it is no computed column
+	// exact are the source's types of lake's columns that stay narrower: a part of a value may not get lost without a word.
+	exact map[int]types.Type
 }
 
 // moved tells whether the row after an update has another primary key than the row before it.
@@ -178,6 +180,11 @@ func (t *target) addValue(col array.Builder, f types.Field, i int, plan *shapePl
 	case k >= 0:
 		if err := decode.AppendTo(col, f.Type, r.Values[k], &s.Columns[k]); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		if src, ok := plan.exact[i]; ok && r.Values[k] != nil {
+			if err := exactly(r.Values[k], &s.Columns[k], f.Type, src); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
 		}
 		if f.Type.Kind == types.Boolean {
 			t.lookAtTruth(f.Name, r.Values[k], &s.Columns[k])
