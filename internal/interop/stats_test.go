@@ -46,7 +46,7 @@ func (tab table) files(t testing.TB) []fileMeta {
 		out = append(out, f)
 	}
 	slices.SortFunc(out, func(a, b fileMeta) int {
-		return slices.Compare([]int64{int64(a.Bucket), a.Level, a.MinSequenceNumber}, []int64{int64(b.Bucket), b.Level, b.MinSequenceNumber})
+		return slices.Compare([]int64{int64(a.Bucket), a.Level, a.MinSequenceNumber, a.RowCount}, []int64{int64(b.Bucket), b.Level, b.MinSequenceNumber, b.RowCount})
 	})
 	return out
 }
@@ -79,20 +79,23 @@ func TestStatistics(t *testing.T) {
 		{"metadata.stats-keep-first-n-columns": "5"},
 		{"metadata.stats-mode-per-level": "0:none", "metadata.stats-mode": "full"},
 	} {
-		for _, key := range []bool{true} { // without a key, writers of the reference number rows from 0 each
+		for _, key := range []bool{true, false} {
+			if !key && n%3 != 2 && !tarntest.Size().Product { // mostly the same code
+				continue
+			}
 			d := definition{columns: cols, options: map[string]string{}}
 			for k, v := range options {
 				d.options[k] = v
 			}
-			if key {
-				d.key, d.options["bucket"], d.options["write-only"] = []string{"k"}, "1", "true"
+			if d.options["write-only"] = "true"; key {
+				d.key, d.options["bucket"] = []string{"k"}, "1"
 			}
 			var made [2][]fileMeta
 			for i, by := range sides {
 				tab := l.create(t, by, fmt.Sprintf("d.s%d_%t_%s", n, key, by), d)
 				for part := range 3 {
 					var rows []row
-					for k := part * 3; k < part*3+5; k++ {
+					for k := part * 3; k < part*4+5; k++ {
 						r := row{object: rowOf(tab.fields(t), k, map[string]string{"k": fmt.Sprint(k), "empty": "null", "none": `""`, "z": string(types.AppendJSONString(nil, string([]rune(longText)[k%3:])))})}
 						if key && k%4 == 3 {
 							r.kind = "-D"
@@ -101,9 +104,19 @@ func TestStatistics(t *testing.T) {
 					}
 					tab.write(t, by, rows...)
 				}
-				made[i] = tab.files(t)
+				look := func() {
+					files := tab.files(t)
+					if !key { // writers of the reference number rows from 0 each
+						for k := range files {
+							files[k].MinSequenceNumber, files[k].MaxSequenceNumber = 0, 0
+						}
+						slices.SortFunc(files, func(a, b fileMeta) int { return int(a.RowCount - b.RowCount) })
+					}
+					made[i] = append(made[i], files...)
+				}
+				look()
 				tab.compact(t, by)
-				made[i] = append(made[i], tab.files(t)...)
+				look()
 			}
 			if len(made[0]) != len(made[1]) {
 				t.Errorf("%v, key %v: %d files, of Java %d", options, key, len(made[0]), len(made[1]))
