@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/jsonrow"
 	"github.com/tarnlake/tarn/internal/tarntest"
 	"github.com/tarnlake/tarn/types"
 )
@@ -221,7 +223,49 @@ func (r *randomTable) step(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		r.sameThrough(t, r.condition(t, r.fields(t), 2))
+		c := r.condition(t, r.fields(t), 2)
+		r.sameThrough(t, c)
+		r.someColumns(t, c)
+	}
+}
+
+// someColumns reads some of the columns, perhaps some of the rows, in pieces of some size: what all of the columns say.
+func (r *randomTable) someColumns(t *testing.T, c choice) {
+	fields := slices.Clone(r.fields(t))
+	all := r.seenThrough(t, here, nil, c)
+	r.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	fields = fields[:1+r.IntN(len(fields))]
+	o := tarn.ScanOptions{Filter: c.here, WideTimestamps: true, BatchRows: oneOf(r.Rand, 0, 1, 7), Parallel: r.IntN(3), Ordered: r.IntN(2) == 0}
+	for _, f := range fields {
+		o.Columns = append(o.Columns, f.Name)
+	}
+	want := map[string]int{}
+	for _, row := range all {
+		m := members(t, row)
+		var parts []string
+		for _, f := range fields {
+			parts = append(parts, fmt.Sprintf("%q:%s", f.Name, m[f.Name]))
+		}
+		want["{"+strings.Join(parts, ",")+"}"]++
+	}
+	most := len(all)
+	if o.Limit = oneOf(r.Rand, int64(0), 0, 1, 3); o.Limit > 0 {
+		most = min(most, int(o.Limit))
+	}
+	e, got := jsonrow.NewEncoder(fields), 0
+	for b, err := range r.open(t).Scan(o).Batches(t.Context()) {
+		if err != nil {
+			t.Fatalf("%+v: %v", o, err)
+		}
+		for i := range int(b.NumRows()) {
+			row := string(e.Append(nil, b.RecordBatch, i))
+			if got, want[row] = got+1, want[row]-1; want[row] < 0 {
+				t.Errorf("%+v: row %s is not among those of all columns", o, row)
+			}
+		}
+	}
+	if got != most {
+		t.Errorf("%+v: %d rows, want %d", o, got, most)
 	}
 }
 
