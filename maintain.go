@@ -6,6 +6,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +14,7 @@ import (
 	"github.com/tarnlake/tarn/internal/check"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/expire"
+	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/rescue"
@@ -164,12 +166,32 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 	}
 	res, err := w.Commit(ctx)
 	if err == nil && res.LostCompaction {
-		if now, lerr := t.latest(ctx); w.lost != nil && lerr == nil && now != nil && now.ID == snap.ID {
-			return res, fmt.Errorf("table %s: %w: a file that the newest snapshot names is missing; tarn check tells which", t.id, w.lost)
+		if w.lost != nil && t.misses(ctx, w.lost, snap, w.o.User) {
+			return res, fmt.Errorf("table %s: %w: the newest snapshot needs this file", t.id, w.lost)
 		}
 		err = fmt.Errorf("table %s: %w: another writer changed what was compacted; run it again", t.id, ErrConflict)
 	}
 	return res, err
+}
+
+// misses reports whether a file that a compaction of a snapshot did not find is one that the table needs still: the
+// newest snapshot names it, or nobody else has committed since.
+func (t *Table) misses(ctx context.Context, lost error, snap *snapshot.Snapshot, user string) bool {
+	now, entries, err := t.newestEntries(ctx, plan.Request{})
+	if err != nil || now == nil {
+		return false
+	}
+	if at := (*iofs.PathError)(nil); errors.As(lost, &at) {
+		if slices.ContainsFunc(entries, func(e manifest.Entry) bool { return strings.HasSuffix(at.Path, "/"+e.File.Name) }) {
+			return true
+		}
+	}
+	for id := snap.ID + 1; id <= now.ID; id++ {
+		if s, err := t.snaps.Get(ctx, id); err != nil || s.CommitUser != user {
+			return false
+		}
+	}
+	return true
 }
 
 // CheckReport is the result of Check: Snapshots, Manifests and Files int and Rows int64 (before merging) are

@@ -109,11 +109,14 @@ func (t *Table) checkWrite() error {
 	return nil
 }
 
-// checkSplits refuses files that hold some of the table's columns only. Those that have all, and perhaps the
-// ids of rows, are as good as any.
+// checkSplits refuses files of another key, and those that hold some of the table's columns only. Those that have all,
+// and perhaps the ids of rows, are as good as any.
 func (t *Table) checkSplits(ctx context.Context, splits []plan.Split) error {
 	for i := range splits {
 		for _, f := range splits[i].Files {
+			if err := t.files.CheckKey(ctx, f); err != nil {
+				return err
+			}
 			if !f.HasWriteCols || f.WriteCols == nil {
 				continue
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/internal/snapshot"
+	"github.com/tarnlake/tarn/types"
 )
 
 // Problem is one thing that is wrong.
@@ -63,6 +64,7 @@ type checker struct {
 	schemas map[int64]bool     // examined schemas of the branch: whether they are there
 	overlap map[[2]string]bool // pairs of files that were told of
 	bucket  *bucketOf
+	fields  []types.Field // what a read of a data file wants
 }
 
 // Run examines all snapshots, tags, consumers and branches of a table. The error is one of the storage; what is wrong
@@ -81,7 +83,11 @@ func Run(ctx context.Context, t Table) (*Report, error) {
 }
 
 func newChecker(t Table, r *Report) *checker {
-	return &checker{t: t, r: r, files: map[string]bool{}, schemas: map[int64]bool{}, overlap: map[[2]string]bool{}, bucket: newBucketOf(t)}
+	c := &checker{t: t, r: r, files: map[string]bool{}, schemas: map[int64]bool{}, overlap: map[[2]string]bool{}, bucket: newBucketOf(t), fields: t.Schema.Fields}
+	if t.Order != nil {
+		c.fields = datafile.KeyValueFields(nil, t.Schema.Fields, true)
+	}
+	return c
 }
 
 // branch examines the branch that the table was opened at.
@@ -104,7 +110,13 @@ func (c *checker) branch(ctx context.Context) error {
 		}
 		snap, err := c.t.Snapshots.Get(ctx, id)
 		if errors.Is(err, iofs.ErrNotExist) {
-			continue // expired meanwhile
+			again, lerr := c.t.Snapshots.List(ctx)
+			if lerr != nil {
+				return fmt.Errorf("check: %w", lerr)
+			}
+			if !slices.Contains(again, id) {
+				continue // expired meanwhile
+			}
 		}
 		if err != nil {
 			c.problem(true, c.t.Snapshots.Path(id), err.Error(), "roll back to an older snapshot, or delete this file if it is the newest and half written")

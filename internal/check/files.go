@@ -97,7 +97,7 @@ func (c *checker) dataFile(ctx context.Context, e *manifest.Entry, fs fileio.FS,
 	case info.Size != e.File.Size:
 		return fmt.Sprintf("data file has %d bytes, the manifest says %d", info.Size, e.File.Size), nil
 	}
-	r, err := c.t.Files.Open(ctx, location(e), e.File, datafile.ReadOptions{LowMemory: true})
+	r, err := c.t.Files.Open(ctx, location(e), e.File, datafile.ReadOptions{Fields: c.fields, LowMemory: true})
 	switch {
 	case errors.Is(err, datafile.ErrFormat), errors.Is(err, iofs.ErrNotExist): // not ours to read; expired, or its schema is missing
 		return "", nil

@@ -34,8 +34,8 @@ func (c *checker) hints(ctx context.Context) error {
 		if wrong == "" || again != first {
 			continue
 		}
-		// Paimon follows LATEST without looking whether it is there.
-		c.problem(name == paths.Latest && !strings.Contains(wrong, "no number"), path, wrong, "delete this file: it is made anew by the next commit or expiry, and a listing takes its place until then")
+		// Paimon follows LATEST without looking whether it is there; a hint that cannot be read is none.
+		c.problem(name == paths.Latest && strings.Contains(wrong, "not there"), path, wrong, "delete this file: it is made anew by the next commit or expiry, and a listing takes its place until then")
 	}
 	return nil
 }
@@ -46,8 +46,11 @@ func (c *checker) hint(ctx context.Context, path, name string) (text, wrong stri
 	if errors.Is(err, iofs.ErrNotExist) {
 		return "", "", nil
 	}
-	if err != nil {
+	if ctx.Err() != nil || fileio.Unreachable(err) {
 		return "", "", fmt.Errorf("check: %w", err)
+	}
+	if err != nil {
+		return "", "the hint cannot be read: " + err.Error(), nil
 	}
 	text = strings.TrimSpace(string(data))
 	id, perr := strconv.ParseInt(text, 10, 64)

@@ -29,11 +29,11 @@ func (c *checker) snapshot(ctx context.Context, s *snapshot.Snapshot, path strin
 	if err := c.schema(ctx, s.SchemaID, path, "the snapshot"); err != nil {
 		return err
 	}
-	base, ok, err := c.list(ctx, s.BaseManifestList, s.BaseManifestListSize)
+	base, ok, err := c.list(ctx, s.Base())
 	if err != nil || !ok {
 		return err
 	}
-	delta, ok, err := c.list(ctx, s.DeltaManifestList, s.DeltaManifestListSize)
+	delta, ok, err := c.list(ctx, s.Delta())
 	if err != nil || !ok {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *checker) snapshot(ctx context.Context, s *snapshot.Snapshot, path strin
 
 // changelog examines the changes that a snapshot tells of.
 func (c *checker) changelog(ctx context.Context, s *snapshot.Snapshot, path string) error {
-	changes, ok, err := c.list(ctx, s.ChangelogManifestList, s.ChangelogManifestListSize)
+	changes, ok, err := c.list(ctx, s.Changelog())
 	if err != nil || !ok {
 		return err
 	}
@@ -133,17 +133,17 @@ func (c *checker) schema(ctx context.Context, id int64, path, who string) error 
 }
 
 // list reads a manifest list and its manifests. It is not ok if one of them cannot be read, or there is no list.
-func (c *checker) list(ctx context.Context, name string, size *int64) ([]manifest.Entry, bool, error) {
-	if name == "" {
+func (c *checker) list(ctx context.Context, l manifest.List) ([]manifest.Entry, bool, error) {
+	if l.Name == "" {
 		return nil, true, nil
 	}
-	path := c.t.Manifests.Path(name)
-	metas, err := c.t.Manifests.ReadList(ctx, name)
+	path := c.t.Manifests.Path(l.Name)
+	metas, err := c.t.Manifests.ReadList(ctx, l)
 	if err != nil {
 		return nil, false, c.broken(ctx, path, err)
 	}
-	if size != nil {
-		if err := c.size(ctx, path, *size, "the snapshot"); err != nil {
+	if l.Size != nil {
+		if err := c.size(ctx, path, *l.Size, "the snapshot"); err != nil {
 			return nil, false, err
 		}
 	}

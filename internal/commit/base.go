@@ -139,7 +139,7 @@ func (c *Committer) follow(ctx context.Context, latest int64) error {
 		if b.live == nil {
 			continue
 		}
-		metas, err := c.c.Manifests.ReadList(ctx, s.DeltaManifestList)
+		metas, err := c.c.Manifests.ReadList(ctx, s.Delta())
 		if err != nil {
 			return err
 		}
@@ -160,11 +160,11 @@ func (c *Committer) follow(ctx context.Context, latest int64) error {
 }
 
 func (c *Committer) metasOf(ctx context.Context, s *snapshot.Snapshot) ([]manifest.Meta, error) {
-	before, err := c.c.Manifests.ReadList(ctx, s.BaseManifestList)
+	before, err := c.c.Manifests.ReadList(ctx, s.Base())
 	if err != nil {
 		return nil, err
 	}
-	delta, err := c.c.Manifests.ReadList(ctx, s.DeltaManifestList)
+	delta, err := c.c.Manifests.ReadList(ctx, s.Delta())
 	if err != nil {
 		return nil, err
 	}
@@ -186,8 +186,8 @@ func (c *Committer) reload(ctx context.Context, latest int64) error {
 	v := max(s.Written, c.c.Version)
 	// Snapshots do not tell 0.4 from 0.7 nor 0.8 from 1.0; manifests do.
 	if v < manifest.V11 {
-		for _, name := range []string{s.DeltaManifestList, s.BaseManifestList} {
-			list, err := c.c.Manifests.ReadList(ctx, name)
+		for _, l := range []manifest.List{s.Delta(), s.Base()} {
+			list, err := c.c.Manifests.ReadList(ctx, l)
 			if err != nil {
 				return err
 			}

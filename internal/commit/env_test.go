@@ -99,7 +99,7 @@ func (e *env) filesOf(ctx context.Context, s *snapshot.Snapshot) []string {
 	e.t.Helper()
 	m := manifest.NewStore(manifest.Config{FS: e.fs, Dir: e.dir + "/manifest"})
 	var all []manifest.Entry
-	for _, l := range []string{s.BaseManifestList, s.DeltaManifestList} {
+	for _, l := range []manifest.List{s.Base(), s.Delta()} {
 		metas, err := m.ReadList(ctx, l)
 		if err != nil {
 			e.t.Fatal(err)
@@ -149,11 +149,11 @@ func (e *env) orphans(ctx context.Context) []string {
 			e.t.Fatal(err)
 		}
 		used[s.IndexManifest] = true
-		for _, l := range []string{s.BaseManifestList, s.DeltaManifestList, s.ChangelogManifestList} {
-			if l == "" {
+		for _, l := range []manifest.List{s.Base(), s.Delta(), s.Changelog()} {
+			if l.Name == "" {
 				continue
 			}
-			used[l] = true
+			used[l.Name] = true
 			metas, err := m.ReadList(ctx, l)
 			if err != nil {
 				e.t.Fatal(err)

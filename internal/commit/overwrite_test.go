@@ -199,7 +199,7 @@ func TestManifestMerge(t *testing.T) {
 				want = append(want, fmt.Sprintf("f%02d@0", i))
 			}
 			r := mustCommit(t, cm, id("u", int64(i)), Options{Base: int64(i)}, d)
-			metas, err := e.c.Manifests.ReadList(ctx, r.Latest().BaseManifestList)
+			metas, err := e.c.Manifests.ReadList(ctx, r.Latest().Base())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +247,7 @@ func TestVersions(t *testing.T) {
 		if (second.LogOffsets["0"] == 4) != (v < manifest.V14) {
 			t.Errorf("%s: offsets were not carried over: %v", v, second.LogOffsets)
 		}
-		metas, err := e.c.Manifests.ReadList(ctx, second.DeltaManifestList)
+		metas, err := e.c.Manifests.ReadList(ctx, second.Delta())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +269,7 @@ func TestRowTracking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	metas, err := e.c.Manifests.ReadList(t.Context(), s.DeltaManifestList)
+	metas, err := e.c.Manifests.ReadList(t.Context(), s.Delta())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -258,7 +258,7 @@ func (c *Committer) checkStrict(ctx context.Context, user string, kind snapshot.
 		}
 		bad := s.CommitKind == snapshot.Compact || s.CommitKind == snapshot.Overwrite
 		if s.CommitKind == snapshot.Append && kind == snapshot.Overwrite {
-			metas, err := c.c.Manifests.ReadList(ctx, s.DeltaManifestList)
+			metas, err := c.c.Manifests.ReadList(ctx, s.Delta())
 			if err != nil {
 				return err
 			}

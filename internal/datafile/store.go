@@ -5,11 +5,13 @@ package datafile
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/format"
 	"github.com/tarnlake/tarn/internal/manifest"
@@ -113,6 +115,9 @@ func (s *Store) Open(ctx context.Context, loc Location, f *manifest.DataFile, o 
 	if err != nil {
 		return nil, fmt.Errorf("datafile: open %s: %w", path, err)
 	}
+	if err := s.CheckKey(ctx, f); err != nil {
+		return nil, err
+	}
 	have, err := s.fileFields(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("datafile: open %s: %w", path, err)
@@ -141,17 +146,51 @@ func (s *Store) Open(ctx context.Context, loc Location, f *manifest.DataFile, o 
 
 // fileFields are the columns that a file can have, by the schema it was written with.
 func (s *Store) fileFields(ctx context.Context, f *manifest.DataFile) ([]types.Field, error) {
-	sc := s.c.Schema
-	if f.SchemaID != sc.ID {
-		var err error
-		if sc, err = s.c.Schemas.Get(ctx, f.SchemaID); err != nil {
-			return nil, err
-		}
+	sc, err := s.schemaOf(ctx, f)
+	if err != nil {
+		return nil, err
 	}
 	if !s.c.KeyValue {
 		return sc.Fields, nil
 	}
 	return append([]types.Field{SequenceField(), KindField()}, sc.Fields...), nil
+}
+
+func (s *Store) schemaOf(ctx context.Context, f *manifest.DataFile) (*schema.Schema, error) {
+	if f.SchemaID == s.c.Schema.ID {
+		return s.c.Schema, nil
+	}
+	return s.c.Schemas.Get(ctx, f.SchemaID)
+}
+
+// CheckKey makes sure that a file was written with the primary key that the table has, which never changes: else its
+// rows would be merged by another key, or not at all.
+func (s *Store) CheckKey(ctx context.Context, f *manifest.DataFile) error {
+	sc, err := s.schemaOf(ctx, f)
+	if err != nil {
+		return fmt.Errorf("datafile: %s: %w", f.Name, err)
+	}
+	// A row of no columns stands for no key.
+	if n, err := binrow.Arity(f.MinKey); err == nil && n > 0 && !s.c.KeyValue {
+		return fmt.Errorf("datafile: %s has a primary key of %d columns, schema %d has none: the schema file is damaged", f.Name, n, s.c.Schema.ID)
+	}
+	// A key of more or fewer columns than the file has is not the one that it was written with.
+	if was, is := s.keyIDs(sc), s.keyIDs(s.c.Schema); sc != s.c.Schema && len(was) == len(is) && !slices.Equal(was, is) {
+		return fmt.Errorf("datafile: %s was written with schema %d, whose primary key is %q, schema %d has the primary key %q: one of the two schema files is damaged",
+			f.Name, sc.ID, sc.PrimaryKeys, s.c.Schema.ID, s.c.Schema.PrimaryKeys)
+	}
+	return nil
+}
+
+// keyIDs are the ids of the primary key by a schema, without the partition columns that the table has.
+func (s *Store) keyIDs(sc *schema.Schema) []int {
+	var ids []int
+	for _, f := range sc.FieldsNamed(sc.PrimaryKeys) {
+		if !slices.ContainsFunc(s.c.Schema.FieldsNamed(s.c.Schema.PartitionKeys), func(p types.Field) bool { return p.ID == f.ID }) {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
 }
 
 // Delete removes data files and what belongs to them.

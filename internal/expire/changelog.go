@@ -93,7 +93,7 @@ func (t *Table) planChangelogs(ctx context.Context, ids []int64, end int64, earl
 		}
 		var manifests, gone []string
 		for _, l := range lists(s) {
-			if used[l] {
+			if used[l.Name] {
 				continue
 			}
 			metas, err := t.Manifests.ReadList(ctx, l)
@@ -109,8 +109,8 @@ func (t *Table) planChangelogs(ctx context.Context, ids []int64, end int64, earl
 					manifests = append(manifests, name)
 				}
 			}
-			used[l] = true
-			gone = append(gone, l)
+			used[l.Name] = true
+			gone = append(gone, l.Name)
 		}
 		p.manifests, p.lists = append(p.manifests, manifests), append(p.lists, gone)
 	}
@@ -118,9 +118,9 @@ func (t *Table) planChangelogs(ctx context.Context, ids []int64, end int64, earl
 }
 
 func (t *Table) planChangelogData(ctx context.Context, s *snapshot.Snapshot, g *guard, gone map[fileKey]manifest.Entry) error {
-	list, kind := s.ChangelogManifestList, manifest.Add
-	if list == "" {
-		list, kind = s.DeltaManifestList, manifest.Delete
+	list, kind := s.Changelog(), manifest.Add
+	if list.Name == "" {
+		list, kind = s.Delta(), manifest.Delete
 	}
 	entries, err := t.entries(ctx, list, true, new(Result)) // what cannot be read is told where lists are planned
 	if err != nil {

@@ -25,11 +25,11 @@ func (e *env) logged(produces bool) []string {
 		if err != nil {
 			e.t.Fatal(err)
 		}
-		l := c.ChangelogManifestList
+		l := c.Changelog()
 		if !produces {
-			l = c.DeltaManifestList
+			l = c.Delta()
 		}
-		if l == "" {
+		if l.Name == "" {
 			continue
 		}
 		metas, err := e.table.Manifests.ReadList(ctx, l)
@@ -40,7 +40,7 @@ func (e *env) logged(produces bool) []string {
 		if err != nil {
 			e.t.Fatal(err)
 		}
-		used[root+"/manifest/"+l] = true
+		used[root+"/manifest/"+l.Name] = true
 		for _, m := range metas {
 			used[root+"/manifest/"+m.Name] = true
 		}

@@ -167,13 +167,13 @@ func (e *env) used() []string {
 func (e *env) need(m *manifest.Store, s *snapshot.Snapshot, changelog bool, used map[string]bool) {
 	e.t.Helper()
 	ctx := e.t.Context()
-	read := func(lists ...string) []manifest.Entry {
+	read := func(lists ...manifest.List) []manifest.Entry {
 		var all []manifest.Entry
 		for _, l := range lists {
-			if l == "" {
+			if l.Name == "" {
 				continue
 			}
-			used[root+"/manifest/"+l] = true
+			used[root+"/manifest/"+l.Name] = true
 			metas, err := m.ReadList(ctx, l)
 			if err != nil {
 				e.t.Fatal(err)
@@ -189,12 +189,12 @@ func (e *env) need(m *manifest.Store, s *snapshot.Snapshot, changelog bool, used
 		}
 		return all
 	}
-	files, err := manifest.MustLive(read(s.BaseManifestList, s.DeltaManifestList))
+	files, err := manifest.MustLive(read(s.Base(), s.Delta()))
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	if changelog {
-		files = append(files, read(s.ChangelogManifestList)...)
+		files = append(files, read(s.Changelog())...)
 	}
 	for _, f := range files {
 		for _, n := range append([]string{f.File.Name}, f.File.ExtraFiles...) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/manifest"
 )
 
 // TestOrphans is B053: only true orphans go, folders stay.
@@ -110,9 +111,9 @@ func TestOrphansBesideExpiry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range []string{tag.Snapshot.BaseManifestList, tag.Snapshot.DeltaManifestList} {
-		if slices.ContainsFunc(r.Paths, func(p string) bool { return strings.HasSuffix(p, l) }) {
-			t.Errorf("%s of a tag is called an orphan", l)
+	for _, l := range []manifest.List{tag.Snapshot.Base(), tag.Snapshot.Delta()} {
+		if slices.ContainsFunc(r.Paths, func(p string) bool { return strings.HasSuffix(p, l.Name) }) {
+			t.Errorf("%s of a tag is called an orphan", l.Name)
 		}
 	}
 }

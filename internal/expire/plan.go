@@ -85,7 +85,7 @@ func (t *Table) plan(ctx context.Context, o Options, ids []int64, endID int64, r
 func (t *Table) planData(ctx context.Context, o Options, p *plan, end *snapshot.Snapshot, g *guard, r *Result) error {
 	gone := map[fileKey]manifest.Entry{}
 	for _, s := range append(slices.Clone(p.expiring[1:]), end) {
-		entries, err := t.entries(ctx, s.DeltaManifestList, s.ID != end.ID, r)
+		entries, err := t.entries(ctx, s.Delta(), s.ID != end.ID, r)
 		if err != nil {
 			return err
 		}
@@ -110,10 +110,7 @@ func (t *Table) planData(ctx context.Context, o Options, p *plan, end *snapshot.
 	}
 	if !o.KeepChangelogs {
 		for _, s := range p.expiring {
-			if s.ChangelogManifestList == "" {
-				continue
-			}
-			entries, err := t.entries(ctx, s.ChangelogManifestList, true, r)
+			entries, err := t.entries(ctx, s.Changelog(), true, r)
 			if err != nil {
 				return err
 			}
@@ -172,7 +169,7 @@ func (t *Table) addData(p *plan, e *manifest.Entry) error {
 
 // entries reads the entries of a manifest list. What is about to go may be missing, if an earlier call
 // was interrupted, or broken; then it leads to nothing.
-func (t *Table) entries(ctx context.Context, list string, lenient bool, r *Result) ([]manifest.Entry, error) {
+func (t *Table) entries(ctx context.Context, list manifest.List, lenient bool, r *Result) ([]manifest.Entry, error) {
 	metas, err := t.metas(ctx, list, lenient, r)
 	if err != nil {
 		return nil, err
@@ -181,7 +178,7 @@ func (t *Table) entries(ctx context.Context, list string, lenient bool, r *Resul
 	return entries, t.tolerate(err, lenient, r)
 }
 
-func (t *Table) metas(ctx context.Context, list string, lenient bool, r *Result) ([]manifest.Meta, error) {
+func (t *Table) metas(ctx context.Context, list manifest.List, lenient bool, r *Result) ([]manifest.Meta, error) {
 	metas, err := t.Manifests.ReadList(ctx, list)
 	return metas, t.tolerate(err, lenient, r)
 }
@@ -210,20 +207,20 @@ func (t *Table) planMeta(ctx context.Context, o Options, p *plan, used map[strin
 		var index, manifests, lists []string
 		data := !o.KeepChangelogs || o.ProducesChangelog
 		for _, l := range []struct {
-			name string
+			manifest.List
 			take bool
-		}{{s.BaseManifestList, data}, {s.DeltaManifestList, data}, {s.ChangelogManifestList, !o.KeepChangelogs}} {
-			if l.name == "" || !l.take || used[l.name] {
+		}{{s.Base(), data}, {s.Delta(), data}, {s.Changelog(), !o.KeepChangelogs}} {
+			if l.Name == "" || !l.take || used[l.Name] {
 				continue
 			}
-			metas, err := t.metas(ctx, l.name, true, r)
+			metas, err := t.metas(ctx, l.List, true, r)
 			if err != nil {
 				return err
 			}
 			for i := range metas {
 				take(&manifests, metas[i].Name)
 			}
-			take(&lists, l.name)
+			take(&lists, l.Name)
 		}
 		if s.IndexManifest != "" && !used[s.IndexManifest] {
 			entries, err := t.Manifests.ReadIndex(ctx, s.IndexManifest)
@@ -263,10 +260,10 @@ func (t *Table) indexPath(e *manifest.IndexEntry) (string, error) {
 }
 
 // lists are the manifest lists of a snapshot.
-func lists(s *snapshot.Snapshot) []string {
-	out := []string{s.BaseManifestList, s.DeltaManifestList}
+func lists(s *snapshot.Snapshot) []manifest.List {
+	out := []manifest.List{s.Base(), s.Delta()}
 	if s.ChangelogManifestList != "" {
-		out = append(out, s.ChangelogManifestList)
+		out = append(out, s.Changelog())
 	}
 	return out
 }
@@ -274,7 +271,7 @@ func lists(s *snapshot.Snapshot) []string {
 // meta notes all metadata files that a snapshot refers to. Tags keep no changelogs.
 func (t *Table) meta(ctx context.Context, s *snapshot.Snapshot, changelog bool, used map[string]bool) error {
 	for _, l := range lists(s) {
-		if l == s.ChangelogManifestList && !changelog {
+		if l.Name == s.ChangelogManifestList && !changelog {
 			continue
 		}
 		if _, err := t.list(ctx, l, false, used); err != nil {
@@ -303,15 +300,15 @@ func (t *Table) others(ctx context.Context, s *snapshot.Snapshot, used map[strin
 }
 
 // list notes a list and its manifests; it may be gone if only the changelog of its snapshot is left.
-func (t *Table) list(ctx context.Context, name string, mayBeGone bool, used map[string]bool) ([]manifest.Meta, error) {
-	metas, err := t.Manifests.ReadList(ctx, name)
+func (t *Table) list(ctx context.Context, l manifest.List, mayBeGone bool, used map[string]bool) ([]manifest.Meta, error) {
+	metas, err := t.Manifests.ReadList(ctx, l)
 	if mayBeGone && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	used[name] = true
+	used[l.Name] = true
 	for i := range metas {
 		used[metas[i].Name] = true
 	}
@@ -443,7 +440,7 @@ func (g *guard) live(ctx context.Context, s *snapshot.Snapshot) (map[fileKey]boo
 // entries gives the live entries of a tagged snapshot.
 func (g *guard) entries(ctx context.Context, s *snapshot.Snapshot) ([]manifest.Entry, error) {
 	var all []manifest.Entry
-	for _, l := range []string{s.BaseManifestList, s.DeltaManifestList} {
+	for _, l := range []manifest.List{s.Base(), s.Delta()} {
 		metas, err := g.t.Manifests.ReadList(ctx, l)
 		if err != nil {
 			return nil, fmt.Errorf("expire: nothing is deleted while the files of a tag cannot be read: %w", err)

@@ -83,7 +83,8 @@ func localInfo(path string, st os.FileInfo) Info {
 	return info
 }
 
-// List implements FS. Links are followed; what vanishes while the listing runs is left out.
+// List implements FS. Links are followed, and given as they are if they lead nowhere; what vanishes while the listing
+// runs is left out.
 func (l *Local) List(ctx context.Context, dir string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if err := ctx.Err(); err != nil {
@@ -105,7 +106,9 @@ func (l *Local) List(ctx context.Context, dir string) iter.Seq2[Info, error] {
 			path := join(dir, e.Name())
 			st, err := e.Info()
 			if err == nil && e.Type()&os.ModeSymlink != 0 {
-				st, err = os.Stat(path)
+				if to, e := os.Stat(path); e == nil {
+					st = to
+				}
 			}
 			if errors.Is(err, iofs.ErrNotExist) {
 				continue

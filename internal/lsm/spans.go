@@ -116,7 +116,10 @@ func ordered(units [][]span) bool {
 	newest := int64(0)
 	for i, u := range units {
 		lo, hi := u[0].file.MinSequence, u[0].file.MaxSequence
-		for _, x := range u[1:] {
+		for _, x := range u {
+			if x.file.MinSequence > x.file.MaxSequence {
+				return false // damaged: the rows know better
+			}
 			lo, hi = min(lo, x.file.MinSequence), max(hi, x.file.MaxSequence)
 		}
 		if i > 0 && lo < newest {

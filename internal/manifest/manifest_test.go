@@ -248,7 +248,7 @@ func TestStore(t *testing.T) {
 		if err != nil || size == 0 {
 			t.Fatal(err)
 		}
-		back, err := s.ReadList(ctx, name)
+		back, err := s.ReadList(ctx, List{Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -128,9 +128,36 @@ func read[T any](ctx context.Context, s *Store, name string, decode func([]byte)
 	return v, nil
 }
 
-// ReadList reads a manifest list. The result is shared: do not change it.
-func (s *Store) ReadList(ctx context.Context, name string) ([]Meta, error) {
-	return read(ctx, s, name, DecodeList, 256)
+// ReadList reads a manifest list; without a name there are no manifests. The result is shared: do not change it.
+func (s *Store) ReadList(ctx context.Context, l List) ([]Meta, error) {
+	if l.Name == "" {
+		return nil, nil
+	}
+	return read(ctx, s, l.Name, func(data []byte) ([]Meta, error) {
+		if l.Size == nil {
+			return DecodeList(data)
+		}
+		return sized(data, *l.Size, "the snapshot", DecodeList)
+	}, 256)
+}
+
+// sized decodes a file whose size somebody tells. It must not be cut off: it may end behind its header, and behind any
+// of its blocks, so the decoder would not miss the others. What follows its end is no part of it.
+func sized[T any](data []byte, size int64, who string, decode func([]byte) ([]T, error)) ([]T, error) {
+	n := int64(len(data))
+	switch {
+	case size < int64(len(avroMagic)):
+		return nil, fmt.Errorf("%s says that it has %d bytes, which no such file has", who, size)
+	case n < size:
+		return nil, fmt.Errorf("has %d bytes, %s says %d: it is cut off", n, who, size)
+	}
+	v, err := decode(data)
+	if err != nil && n > size {
+		if v, e := decode(data[:size]); e == nil {
+			return v, nil
+		}
+	}
+	return v, err
 }
 
 // ReadIndex reads an index manifest. The result is shared: do not change it.
@@ -152,21 +179,20 @@ func (s *Store) Read(ctx context.Context, m *Meta, f *Filter) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
-	// A file may end behind any of its blocks, so the decoder would not miss the others.
-	if int64(len(data)) < m.Size {
-		return nil, corrupt(path, fmt.Errorf("has %d bytes, its list says %d", len(data), m.Size))
-	}
-	cost := entriesCost(m.Added+m.Deleted, int64(len(data)))
-	if !s.c.Cache.fits(cost) {
-		v, err := Decode(data, f)
+	decode := func(f *Filter) ([]Entry, error) {
+		v, err := sized(data, m.Size, "its list", func(b []byte) ([]Entry, error) { return Decode(b, f) })
 		if err != nil {
 			return nil, corrupt(path, err)
 		}
 		return v, nil
 	}
-	v, err := Decode(data, nil)
+	cost := entriesCost(m.Added+m.Deleted, int64(len(data)))
+	if !s.c.Cache.fits(cost) {
+		return decode(f)
+	}
+	v, err := decode(nil)
 	if err != nil {
-		return nil, corrupt(path, err)
+		return nil, err
 	}
 	v = v[:len(v):len(v)]
 	s.c.Cache.put(path, v, entriesCost(int64(len(v)), int64(len(data))))

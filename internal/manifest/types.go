@@ -66,6 +66,12 @@ type Entry struct {
 	File         *DataFile
 }
 
+// List names a manifest list as a snapshot does.
+type List struct {
+	Name string // "" none
+	Size *int64 // in bytes; nil not told (before 1.1)
+}
+
 // Meta describes a manifest in a manifest list.
 type Meta struct {
 	Name           string

@@ -83,10 +83,7 @@ type Request struct {
 // Metas lists the manifests of a snapshot, oldest first.
 func (p *Planner) Metas(ctx context.Context, snap *snapshot.Snapshot) ([]manifest.Meta, error) {
 	var all []manifest.Meta
-	for _, list := range []string{snap.BaseManifestList, snap.DeltaManifestList} {
-		if list == "" {
-			continue
-		}
+	for _, list := range []manifest.List{snap.Base(), snap.Delta()} {
 		m, err := p.c.Manifests.ReadList(ctx, list)
 		if err != nil {
 			return nil, fmt.Errorf("plan: snapshot %d: %w", snap.ID, err)
@@ -96,6 +93,30 @@ func (p *Planner) Metas(ctx context.Context, snap *snapshot.Snapshot) ([]manifes
 	return all, nil
 }
 
+// checkPartitions makes sure that manifests were written with the partition columns that the table has, which never
+// change: else a filter on them would leave out what it must not. A schema that has more or fewer of them than the
+// entries is not the one that these were written with.
+func (p *Planner) checkPartitions(ctx context.Context, metas []manifest.Meta) error {
+	known := p.c.Schema.ID
+	for i := range metas {
+		id := metas[i].SchemaID
+		if id == known {
+			continue
+		}
+		s, err := p.c.Schemas.Get(ctx, id)
+		if err != nil {
+			continue // whoever opens a file of that schema tells of it
+		}
+		was := s.FieldsNamed(s.PartitionKeys)
+		if len(was) == len(p.part) && !slices.EqualFunc(was, p.part, func(a, b types.Field) bool { return a.ID == b.ID }) {
+			return fmt.Errorf("plan: manifest %s was written with schema %d, which is partitioned by %q, schema %d by %q: one of the two schema files is damaged",
+				metas[i].Name, id, s.PartitionKeys, p.c.Schema.ID, p.c.Schema.PartitionKeys)
+		}
+		known = id
+	}
+	return nil
+}
+
 // Entries gives the files of a snapshot that the request wants.
 func (p *Planner) Entries(ctx context.Context, snap *snapshot.Snapshot, req Request) ([]manifest.Entry, error) {
 	metas, err := p.Metas(ctx, snap)
@@ -103,6 +124,11 @@ func (p *Planner) Entries(ctx context.Context, snap *snapshot.Snapshot, req Requ
 		return nil, err
 	}
 	t := p.tester(ctx, req)
+	if t.partition != nil || req.Partition != nil {
+		if err := p.checkPartitions(ctx, metas); err != nil {
+			return nil, err
+		}
+	}
 	entries, err := p.c.Manifests.ReadAll(ctx, metas, t.filter())
 	if err != nil {
 		return nil, fmt.Errorf("plan: snapshot %d: %w", snap.ID, err)

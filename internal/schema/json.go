@@ -20,9 +20,10 @@ const LatestVersion = 3
 // does so too.
 func Decode(data []byte) (*Schema, error) {
 	var id *int64
-	s := &Schema{Version: 1, HighestFieldID: -1}
+	var highestID *int
+	s := &Schema{Version: 1}
 	extra, err := jsonobj.Take(data, map[string]any{
-		"version": &s.Version, "id": &id, "fields": &s.Fields, "highestFieldId": &s.HighestFieldID,
+		"version": &s.Version, "id": &id, "fields": &s.Fields, "highestFieldId": &highestID,
 		"partitionKeys": &s.PartitionKeys, "primaryKeys": &s.PrimaryKeys, "options": &s.Options,
 		"comment": &s.Comment, "timeMillis": &s.TimeMillis,
 	})
@@ -57,7 +58,7 @@ func Decode(data []byte) (*Schema, error) {
 		name    string
 		missing bool
 	}{
-		{"highestFieldId", s.HighestFieldID < 0 && len(s.Fields) > 0},
+		{"highestFieldId", highestID == nil},
 		{"partitionKeys", s.PartitionKeys == nil},
 		{"primaryKeys", s.PrimaryKeys == nil},
 		{"options", s.Options == nil},
@@ -67,7 +68,7 @@ func Decode(data []byte) (*Schema, error) {
 		}
 	}
 	// Ids are never used again, so a number that is too small in the file must not make new ones meet old.
-	s.HighestFieldID = max(s.HighestFieldID, highest(s.Fields))
+	s.HighestFieldID = max(*highestID, highest(s.Fields))
 	return s, nil
 }
 

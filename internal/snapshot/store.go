@@ -222,10 +222,10 @@ func listIDs(ctx context.Context, fsys fileio.FS, dir, prefix string) ([]int64, 
 		}
 		name := info.Path[strings.LastIndexByte(info.Path, '/')+1:]
 		n, ok := strings.CutPrefix(name, prefix)
-		if !ok || info.IsDir {
+		if !ok {
 			continue
 		}
-		// Temporary files of writers carry other names; a name that is no number is not ours to judge.
+		// A folder of that name is told when it is read: without it an older snapshot would be the newest. Temporary files of writers carry other names; a name that is no number is not ours to judge.
 		if id, err := strconv.ParseInt(n, 10, 64); err == nil && id > 0 {
 			ids = append(ids, id)
 		}

@@ -134,7 +134,7 @@ func (s *Store) names(ctx context.Context, dir, prefix string) ([]string, error)
 			return nil, fmt.Errorf("snapshot: list %s: %w", dir, err)
 		}
 		name := info.Path[strings.LastIndexByte(info.Path, '/')+1:]
-		if n, ok := strings.CutPrefix(name, prefix); ok && !info.IsDir {
+		if n, ok := strings.CutPrefix(name, prefix); ok { // a folder too: it is told when it is read
 			out = append(out, n)
 		}
 	}

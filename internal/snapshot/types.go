@@ -45,3 +45,18 @@ type Snapshot struct {
 	// Written is the oldest release that can have written the file, as its members tell.
 	Written manifest.Version
 }
+
+// Base is the list of the manifests before this snapshot.
+func (s *Snapshot) Base() manifest.List {
+	return manifest.List{Name: s.BaseManifestList, Size: s.BaseManifestListSize}
+}
+
+// Delta is the list of the manifests that this snapshot adds.
+func (s *Snapshot) Delta() manifest.List {
+	return manifest.List{Name: s.DeltaManifestList, Size: s.DeltaManifestListSize}
+}
+
+// Changelog is the list of the manifests of its changes.
+func (s *Snapshot) Changelog() manifest.List {
+	return manifest.List{Name: s.ChangelogManifestList, Size: s.ChangelogManifestListSize}
+}

@@ -212,13 +212,11 @@ var manifestsTable = &table{
 		if err != nil {
 			return nil, err
 		}
-		if list := s.Snapshot.ChangelogManifestList; list != "" {
-			more, err := s.Manifests.ReadList(ctx, list)
-			if err != nil {
-				return nil, err
-			}
-			metas = append(metas, more...)
+		more, err := s.Manifests.ReadList(ctx, s.Snapshot.Changelog())
+		if err != nil {
+			return nil, err
 		}
+		metas = append(metas, more...)
 		var out [][]types.Datum
 		for _, m := range metas {
 			row := []types.Datum{m.Name, m.Size, m.Added, m.Deleted, m.SchemaID, nil, nil, nil, nil}
