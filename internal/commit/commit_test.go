@@ -122,6 +122,16 @@ func TestConflicts(t *testing.T) {
 	d.TotalBuckets = 2
 	_, err = other.Commit(ctx, id("v", 6), []manifest.Delta{d}, Options{CheckAppend: true})
 	wantConflict(t, err, snapshot.Append, "1 buckets")
+	// So it does within a commit.
+	d, n = e.add("p", 1, 1), e.add("q", 2, 2)
+	d.Partition, n.Partition = row(t, intKey, int64(1)), row(t, intKey, int64(1))
+	n.TotalBuckets = 2
+	_, err = other.Commit(ctx, id("v", 7), []manifest.Delta{d, n}, Options{CheckAppend: true})
+	wantConflict(t, err, snapshot.Append, "for 1 and for 2 buckets")
+	// A file is removed twice.
+	ab := dataFile(t, "ab", 5, 1, 20)
+	_, err = other.Commit(ctx, id("v", 8), []manifest.Delta{compaction(t, []*manifest.DataFile{ab, ab}, dataFile(t, "x", 5, 1, 20))}, Options{})
+	wantConflict(t, err, snapshot.Compact, "is gone")
 
 	e.wantFiles(ctx, "ab@5 n@4")
 	if o := e.orphans(ctx); len(o) > 0 {
@@ -130,7 +140,7 @@ func TestConflicts(t *testing.T) {
 	// A lost compaction takes nothing of the append with it.
 	d = e.add("w", 1, 2)
 	d.CompactBefore, d.CompactAfter = a.Added, []*manifest.DataFile{dataFile(t, "y", 1, 1, 2)}
-	r, err := other.Commit(ctx, id("v", 7), []manifest.Delta{d}, Options{})
+	r, err := other.Commit(ctx, id("v", 9), []manifest.Delta{d}, Options{})
 	wantConflict(t, err, snapshot.Compact, "is gone")
 	if r.Append == nil || r.Compact != nil {
 		t.Errorf("%+v", r)
@@ -402,6 +412,40 @@ type denied struct{}
 
 func (denied) Swap(context.Context, *snapshot.Snapshot, string, []byte) error {
 	return fmt.Errorf("put: %w", fs.ErrPermission)
+}
+
+// fleeting is a Swapper whose first snapshot is there and gone again, by expiry, before it can be looked at.
+type fleeting struct {
+	fs    fileio.FS
+	lost  bool // the first answer is a time-out, whatever became of the snapshot
+	tries int
+}
+
+func (f *fleeting) Swap(ctx context.Context, _ *snapshot.Snapshot, path string, data []byte) error {
+	f.tries++
+	switch {
+	case f.lost && f.tries == 1:
+		return context.DeadlineExceeded
+	case f.lost || f.tries == 1:
+		return fmt.Errorf("put: %w", fs.ErrExist)
+	}
+	return f.fs.PutIfAbsent(ctx, path, data)
+}
+
+// A snapshot that is there and gone was another writer's if it was never tried before; else nobody knows.
+func TestThereAndGone(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		e := memEnv(t)
+		f := &fleeting{fs: e.fs, lost: lost}
+		e.c.Swapper = f
+		_, err := e.committer().Commit(t.Context(), id("u", 1), []manifest.Delta{e.add("a", 1, 2)}, Options{})
+		if lost != errors.Is(err, ErrUnknown) || !lost && err != nil || f.tries != 2 {
+			t.Errorf("lost %v: %v after %d tries", lost, err, f.tries)
+		}
+		if !lost {
+			e.wantFiles(t.Context(), "a@0")
+		}
+	}
 }
 
 // TestRaces lets 8 writers commit 10 times each to one table.

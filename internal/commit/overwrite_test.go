@@ -174,6 +174,41 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
+// Of a table of very many files only the partitions that a commit touches are looked at. All conflicts are found.
+func TestConflictsAmongVeryManyFiles(t *testing.T) {
+	e, _ := partEnv(t)
+	c := e.committer()
+	mustCommit(t, c, id("u", 2), Options{}, e.inPart("x3", "x", int64(1), 1))
+	compacted := func(name string, lo, hi int64, before ...string) manifest.Delta {
+		d := e.inPart("", "x", int64(1), 0)
+		d.Added, d.CompactAfter = nil, []*manifest.DataFile{dataFile(t, name, 3, lo, hi)}
+		for _, b := range before {
+			d.CompactBefore = append(d.CompactBefore, dataFile(t, b, 0, 1, 10))
+		}
+		return d
+	}
+	many := func() { // as its manifests say
+		c.b.metas[0].Added += maxLive
+		c.b.live = nil
+	}
+	many()
+	mustCommit(t, c, id("u", 3), Options{}, compacted("c", 1, 10, "x1"))
+	for i, bad := range []struct {
+		d      manifest.Delta
+		reason string
+	}{
+		{compacted("d", 20, 30, "x1"), "is gone"},
+		{compacted("d", 20, 30, "y1"), "is gone"},
+		{compacted("d", 5, 30), "overlap"},
+		{compacted("c", 1, 10), "there already"},
+	} {
+		many()
+		_, err := c.Commit(t.Context(), id("v", int64(i)), []manifest.Delta{bad.d}, Options{})
+		wantConflict(t, err, snapshot.Compact, bad.reason)
+	}
+	e.wantFiles(t.Context(), "c@3 e1@0 n1@0 x2@0 x3@0 y1@0")
+}
+
 // TestManifestMerge: whatever the options, merging manifests changes no content, keeps their number
 // low, and a full merge leaves no deletes.
 func TestManifestMerge(t *testing.T) {
