@@ -246,6 +246,41 @@ func TestUpgradeWithoutRewriting(t *testing.T) {
 	}
 }
 
+// A full compaction of what is compacted does nothing, and some small runs over a large one leave it alone.
+func TestCompactedFilesStay(t *testing.T) {
+	for _, levels := range []int{2, 3, 6} {
+		var events []Compaction
+		x := newFixture(t, t.TempDir(), func(c *Config, _ *mergefn.Config) {
+			c.Levels.NumLevels, c.Levels.Trigger = levels, 4
+			c.Events.Compaction = func(e Compaction) { events = append(events, e) }
+		})
+		var large []row
+		for k := range int64(1000) {
+			large = append(large, row{k: k})
+		}
+		x.writeCommit(t, large...)
+		x.compact(t)
+		if len(x.live) != 1 || x.live[0].Level != levels-1 {
+			t.Fatalf("%d levels: compacted to %v", levels, x.live)
+		}
+		name := x.live[0].Name
+		events = nil
+		x.compact(t)
+		if len(events) != 0 || x.live[0].Name != name {
+			t.Errorf("%d levels: compacted again: %+v", levels, events)
+		}
+		for k := range int64(4) {
+			x.writeCommit(t, row{k: k})
+		}
+		if stays := slices.ContainsFunc(x.live, func(f *manifest.DataFile) bool { return f.Name == name }); !stays && levels > 2 {
+			t.Errorf("%d levels: four rows rewrite a thousand: %+v", levels, events)
+		}
+		if len(events) == 0 {
+			t.Errorf("%d levels: four small runs are not compacted", levels)
+		}
+	}
+}
+
 func TestCloseKeepsWhatWasPrepared(t *testing.T) {
 	x := newFixture(t, t.TempDir(), func(c *Config, _ *mergefn.Config) { c.Levels.Trigger = 2 })
 	w := x.writer(t, WriterOptions{})
@@ -377,7 +412,7 @@ func TestKeepDeletesGivesKinds(t *testing.T) {
 func TestNullKeyIsRefused(t *testing.T) {
 	x := newFixture(t, t.TempDir(), nil)
 	w := x.writer(t, WriterOptions{})
-	b := rowsBatch([]row{{k: 1}, {k: 2}})
+	b := rowsBatch([]row{{k: 1, kind: types.Delete}, {k: 2}})
 	b.RecordBatch = withNullKey(b.RecordBatch, 1)
 	err := w.Write(t.Context(), b, nil)
 	if err == nil || !strings.Contains(err.Error(), `row 1 has NULL in primary key column "k"`) {
@@ -387,7 +422,7 @@ func TestNullKeyIsRefused(t *testing.T) {
 		t.Errorf("the row with NULL is not taken, but: %v", err)
 	}
 	x.commit(t, x.prepare(t, w, true))
-	if d := diffRows([]row{{k: 1}}, x.read(t, ReadOptions{})); d != "" {
+	if d := diffRows([]row{{k: 1, kind: types.Delete}}, x.read(t, ReadOptions{KeepDeletes: true})); d != "" {
 		t.Error(d)
 	}
 }
