@@ -21,6 +21,7 @@ import (
 //	Reset(ctx) error                               starts from nothing, under another commit user
 //	Lease(ctx, holder string, now time.Time, d time.Duration) (other string, err error)
 //	                                               notes who runs the job, or tells who does: a courtesy
+//	Holder(ctx, now time.Time) (string, error)     who runs the job now, "": nobody
 //	Release(ctx) error                             gives the lease back
 type Job = jobs.Job
 

@@ -293,6 +293,12 @@ func (t *Table) wrap(err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
+// CheckOption tells whether a table option may have a value, as far as that does not depend on the table: what CreateTable
+// would say, before there is one. Options that are not known may have any.
+func CheckOption(key, value string) error {
+	return options.ValidateFresh(options.Of(map[string]string{key: value}, 0), key)
+}
+
 // warnMisspelled tells of options that are kept in a table, as another engine may know them, but look like a slip.
 func (e *env) warnMisspelled(table string, keys iter.Seq[string]) {
 	for _, k := range slices.Sorted(keys) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/decode"
 	"github.com/tarnlake/tarn/types"
 )
@@ -94,10 +95,13 @@ func (c *Config) completeSink() error {
 	if strings.Count(s.Table, ".") != 1 || db == "" || name == "" || strings.ContainsAny(s.Table, "/\\$") {
 		return member("sink.table", "sink.table %q: want database.table, such as ods.{table}", s.Table)
 	}
-	if _, err := parseAllComputed(s.Computed); err != nil {
-		return err
+	for _, k := range slices.Sorted(maps.Keys(s.Options)) {
+		if err := tarn.CheckOption(k, s.Options[k]); err != nil {
+			return member("sink.options."+k, "sink.options: %v", err)
+		}
 	}
-	return nil
+	_, err := parseAllComputed(s.Computed)
+	return err
 }
 
 func (c *Config) completeRest() error {

@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,6 +81,9 @@ func parseConfig(file string, source []byte, more []func(*Config) error) (*Confi
 	if err == nil {
 		err = yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.DisallowUnknownField()).Decode(&c)
 	}
+	if err == nil {
+		err = checkFile(data)
+	}
 	for i := 0; err == nil && i < len(more); i++ {
 		err = more[i](&c)
 	}
@@ -95,6 +99,32 @@ func parseConfig(file string, source []byte, more []func(*Config) error) (*Confi
 		e.Text = strings.TrimRight(lines[e.Line-1], "\r")
 	}
 	return nil, e
+}
+
+// checkFile looks for what a Config does not show: a second document, which would be passed over, and numbers that
+// are 0, for which the defaults would be taken.
+func checkFile(data []byte) error {
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return err
+	}
+	docs := 0
+	for _, d := range file.Docs {
+		if d.Body == nil {
+			continue
+		}
+		if docs++; docs > 1 {
+			e := &ConfigError{What: "a second document begins here: a file describes one job"}
+			e.place(d.Start)
+			return e
+		}
+	}
+	(&ConfigError{}).visit(data, func(path string, key, value ast.Node) {
+		if n := value.GetToken(); err == nil && (path == "checkpoint.rows" || path == "source.events") && n != nil && n.Value == "0" {
+			err = failAt(value, "%s 0: want a number from 1 on, or leave it out for the default", path)
+		}
+	})
+	return err
 }
 
 // configError says where in the file an error is.
@@ -114,11 +144,20 @@ func configError(err error, data []byte) *ConfigError {
 	if typ := (*yaml.TypeError)(nil); errors.As(err, &typ) {
 		e.What = "want " + wanted(typ.DstType)
 	}
+	if node := (*yaml.UnexpectedNodeTypeError)(nil); errors.As(err, &node) && node.Expected == ast.MappingType {
+		e.What = "want " + wanted(reflect.TypeFor[Config]())
+	}
 	if unknown := (*yaml.UnknownFieldError)(nil); errors.As(err, &unknown) {
 		e.Key = unknown.Token.Value
 		e.What = fmt.Sprintf("unknown key %q", e.Key)
 		e.Keys = keysOf(reflect.TypeFor[Config]())
-		e.visit(data, func(path string, key ast.Node) {
+		e.visit(data, func(path string, key, value ast.Node) {
+			if n := value.GetToken(); path == "source.type" && n != nil && slices.Contains(later, n.Value) { // whose keys are not known
+				e.What = fmt.Sprintf("source.type %s is not supported yet; there are %s", n.Value, strings.Join(sourceNames(), ", "))
+				e.Key = ""
+				e.place(n)
+				return
+			}
 			top, _, nested := strings.Cut(path, ".")
 			if t := key.GetToken().Position; nested && t.Line == e.Line && t.Column == e.Column {
 				e.Keys = keysOf(sectionOf(top))
@@ -127,7 +166,7 @@ func configError(err error, data []byte) *ConfigError {
 	}
 	if e.Path != "" && e.Line == 0 {
 		best := -1
-		e.visit(data, func(path string, key ast.Node) {
+		e.visit(data, func(path string, key, _ ast.Node) {
 			if (path == e.Path || strings.HasPrefix(e.Path, path+".")) && len(path) > best {
 				best = len(path)
 				e.place(key.GetToken())
@@ -144,7 +183,7 @@ func (e *ConfigError) place(t *token.Token) {
 }
 
 // visit calls f for all keys of the file, with their paths.
-func (e *ConfigError) visit(data []byte, f func(path string, key ast.Node)) {
+func (e *ConfigError) visit(data []byte, f func(path string, key, value ast.Node)) {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return
@@ -160,7 +199,7 @@ func (e *ConfigError) visit(data []byte, f func(path string, key ast.Node)) {
 		}
 		for _, v := range values {
 			path := prefix + v.Key.GetToken().Value
-			f(path, v.Key)
+			f(path, v.Key, v.Value)
 			walk(path+".", v.Value)
 		}
 	}

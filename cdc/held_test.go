@@ -224,7 +224,7 @@ func TestCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for table, want := range map[string]cdc.Count{"": {LeftOut: 1}, "s.a": {LeftOut: 1, Truncates: 2}, "s.b": {LeftOut: 1}} {
+	for table, want := range map[string]cdc.Count{"": {LeftOut: 1}, "s.a": {LeftOut: 1, Truncates: 2, Rows: 1}, "s.b": {LeftOut: 1, Rows: 1}} {
 		if got := counts[table]; got == nil || *got != want {
 			t.Errorf("%s: %+v, want %+v", table, got, want)
 		}

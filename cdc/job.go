@@ -74,6 +74,7 @@ type runner struct {
 	at   int64  // its number
 	// seen and doneSeen are how many events the source has given up to last and done.
 	seen, doneSeen int64
+	leased         time.Time
 	bytes          int64 // of the events since the newest checkpoint
 	dead           *os.File
 	lost           error // of the dead-letter file
@@ -84,46 +85,6 @@ type runner struct {
 	// the next start has to try again.
 	held map[string]tarn.TableState
 	kept kept
-}
-
-// kept is what a job keeps in its checkpoints besides positions and tables.
-type kept struct {
-	Source json.RawMessage   `json:"source,omitempty"` // note of the source
-	Counts map[string]*Count `json:"counts,omitempty"` // by table; "" are messages of none
-}
-
-// Count is what a job has left out of a table, all its runs together.
-type Count struct {
-	LeftOut   int64 `json:"leftOut,omitempty"`   // rows and messages, by on-error
-	Truncates int64 `json:"truncates,omitempty"` // of the source, which the lake does not follow
-}
-
-// Counts gives what a job has left out up to a checkpoint, by table; "" are messages that belong to none.
-func Counts(ck *tarn.Checkpoint) (map[string]*Count, error) {
-	k, err := keptIn(ck)
-	return k.Counts, err
-}
-
-func keptIn(ck *tarn.Checkpoint) (k kept, err error) {
-	if ck != nil && len(ck.Extra) > 0 {
-		if err := json.Unmarshal(ck.Extra, &k); err != nil {
-			return k, fmt.Errorf("what checkpoint %d keeps: %w", ck.Number, err)
-		}
-	}
-	return k, nil
-}
-
-// count is that of a table.
-func (r *runner) count(table string) *Count {
-	if r.kept.Counts == nil {
-		r.kept.Counts = map[string]*Count{}
-	}
-	c := r.kept.Counts[table]
-	if c == nil {
-		c = &Count{}
-		r.kept.Counts[table] = c
-	}
-	return c
 }
 
 // Run runs a job, with defaults where it says nothing, until its source ends, Stop is closed or the context ends. It goes on from the job's
@@ -358,7 +319,7 @@ func (r *runner) checkpoint(ctx context.Context) error {
 	}
 	r.bytes = 0
 	if bytes.Equal(r.last, r.done) && !anyPrepared(parts) {
-		return nil
+		return r.renew(ctx, leaseTime/3)
 	}
 	if r.dead != nil && !r.o.NoSync { // what was left out is on the disk before the place behind it
 		if err := r.dead.Sync(); err != nil {
@@ -366,6 +327,12 @@ func (r *runner) checkpoint(ctx context.Context) error {
 		}
 	}
 	ck := &tarn.Checkpoint{Position: encodePosition(r.last), Events: r.seen, Millis: r.o.Clock().UnixMilli()}
+	r.kept.Newest = max(r.kept.Newest, r.p.EventMillis)
+	for i := range parts {
+		if p := &parts[i]; p.Failed == nil && p.rows > 0 {
+			r.count(p.Table).Rows += p.rows
+		}
+	}
 	if ck.Extra, err = r.extra(); err != nil {
 		return err
 	}
@@ -400,7 +367,7 @@ func (r *runner) checkpoint(ctx context.Context) error {
 	}
 	r.done, r.doneSeen, r.at = r.last, r.seen, ck.Number
 	r.p.LastCommit = r.o.Clock()
-	if _, err := r.job.Lease(ctx, "", r.o.Clock(), leaseTime); err != nil {
+	if err := r.renew(ctx, 0); err != nil {
 		return err
 	}
 	if r.done != nil && len(r.w.Failed()) == 0 {
@@ -411,15 +378,15 @@ func (r *runner) checkpoint(ctx context.Context) error {
 	return r.job.Trim(ctx, 3)
 }
 
-// extra is what a checkpoint keeps besides positions and tables.
-func (r *runner) extra() (json.RawMessage, error) {
-	if n, ok := r.src.(source.Noting); ok {
-		var err error
-		if r.kept.Source, err = n.Note(); err != nil {
-			return nil, err
-		}
+// renew says that the job still runs, if that was not said for some time: a source may be still for long.
+func (r *runner) renew(ctx context.Context, after time.Duration) error {
+	now := r.o.Clock()
+	if now.Sub(r.leased) < after {
+		return nil
 	}
-	return json.Marshal(r.kept)
+	r.leased = now
+	_, err := r.job.Lease(ctx, "", now, leaseTime)
+	return err
 }
 
 func anyPrepared(parts []TablePrepared) bool {

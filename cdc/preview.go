@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/source"
+	"github.com/tarnlake/tarn/types"
 )
 
 // TablePreview is what a job would do with a table of the lake.
@@ -39,6 +42,11 @@ func PreviewJob(ctx context.Context, cfg *Config, cat *tarn.Catalog, src source.
 		return nil, errNoCatalog
 	case src == nil:
 		return nil, fmt.Errorf("preview of job %s: %w: there is no source (nil)", cfg.Name, tarn.ErrInvalid)
+	}
+	if cfg.OnError.Mode == "dead-letter" {
+		if _, err := os.Stat(filepath.Dir(cfg.OnError.DeadLetter)); err != nil {
+			return nil, fmt.Errorf("on-error: dead-letter file: %w", err)
+		}
 	}
 	mem, err := tarn.Open(ctx, "memory:/lake", nil)
 	if err != nil {
@@ -86,6 +94,13 @@ func PreviewJob(ctx context.Context, cfg *Config, cat *tarn.Catalog, src source.
 	for _, name := range w.order {
 		t := w.targets[name]
 		p.Tables = append(p.Tables, TablePreview{Table: name, Before: before[name], After: t.t, Failed: t.failed})
+	}
+	for i := range w.computed {
+		if c := &w.computed[i]; len(p.Tables) > 0 && !slices.ContainsFunc(w.order, func(name string) bool {
+			return named(w.targets[name].fields, func(f *types.Field) string { return f.Name }, c.name) >= 0
+		}) {
+			p.Warnings = append(p.Warnings, fmt.Errorf("computed column %s: no table has the column %s, of which it is made", c.name, c.column))
+		}
 	}
 	for id, name := range w.routes {
 		if name == "" {

@@ -44,7 +44,8 @@ type target struct {
 	pinned    bool             // its snapshots do not expire before they are looked at
 	earlier   []*tarn.Prepared // of writers with older schemas
 	failed    error
-	pending   int64 // rows since the last prepare
+	pending   int64 // rows since the last prepare, with those before updates
+	rows      int64 // without them
 	committed int64 // newest snapshot of ours
 }
 
@@ -134,6 +135,7 @@ func (t *target) apply(ctx context.Context, ev *decode.Event) error {
 			return err
 		}
 		if ok && counts {
+			t.rows++
 			t.w.rows++
 		}
 	}

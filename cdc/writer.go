@@ -304,6 +304,7 @@ type TablePrepared struct {
 	Table    string
 	Prepared *tarn.Prepared // nil: nothing since the last time
 	Failed   error          // why the table is set aside
+	rows     int64          // applied since the last time
 	ahead    []byte         // position up to which it has everything, if that is ahead of the others
 	t        *target
 }
@@ -321,6 +322,7 @@ func (w *Writer) Prepare(ctx context.Context) ([]TablePrepared, error) {
 	errs := eachTable("prepare", out, func(i int) (err error) {
 		if t := out[i].t; t.failed == nil && t.writer != nil {
 			out[i].Prepared, err = t.prepare(ctx)
+			out[i].rows, t.rows = t.rows, 0
 		}
 		return err
 	})

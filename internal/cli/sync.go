@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -143,12 +144,25 @@ func (a *app) jobStatus(ctx context.Context, cfg *cdc.Config) error {
 		return err
 	}
 	asJSON := a.json || a.output == "json" || a.output == "jsonl"
+	holder, err := job.Holder(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	out := map[string]any{"job": cfg.Name, "commitUser": job.User(), "running": holder != "", "tables": []jobLine{}}
+	runs := "it does not run now"
+	if holder != "" {
+		out["holder"], runs = holder, "it runs now ("+holder+")"
+	}
 	if ck == nil && asJSON {
-		return json.NewEncoder(a.out).Encode(map[string]any{"job": cfg.Name, "commitUser": job.User(), "tables": []jobLine{}})
+		return json.NewEncoder(a.out).Encode(out)
 	}
 	if ck == nil {
-		fmt.Fprintf(a.out, "job %s: commit user %s, no checkpoint yet\n", cfg.Name, job.User())
+		fmt.Fprintf(a.out, "job %s: commit user %s, no checkpoint yet\n  %s\n", cfg.Name, job.User(), runs)
 		return nil
+	}
+	newest, err := cdc.NewestChange(ck)
+	if err != nil {
+		return err
 	}
 	counts, err := cdc.Counts(ck)
 	if err != nil {
@@ -165,17 +179,26 @@ func (a *app) jobStatus(ctx context.Context, cfg *cdc.Config) error {
 		}
 		lines = append(lines, l)
 	}
+	at := time.UnixMilli(ck.Millis).UTC()
 	if asJSON {
-		return json.NewEncoder(a.out).Encode(map[string]any{
-			"job": cfg.Name, "commitUser": job.User(), "checkpoint": ck.Number, "time": time.UnixMilli(ck.Millis).UTC(), "position": placeOf(ck.Position), "events": ck.Events, "tables": lines,
-		})
+		maps.Copy(out, map[string]any{"checkpoint": ck.Number, "time": at, "position": placeOf(ck.Position), "events": ck.Events, "tables": lines})
+		if !newest.IsZero() {
+			out["newestChange"] = newest
+		}
+		return json.NewEncoder(a.out).Encode(out)
 	}
-	fmt.Fprintf(a.out, "job %s: commit user %s, checkpoint %d of %s\n", cfg.Name, job.User(), ck.Number, time.UnixMilli(ck.Millis).UTC().Format(time.RFC3339))
+	fmt.Fprintf(a.out, "job %s: commit user %s, checkpoint %d of %s\n  %s\n", cfg.Name, job.User(), ck.Number, at.Format(time.RFC3339), runs)
+	if !newest.IsZero() {
+		fmt.Fprintf(a.out, "  newest change of %s, %s before the checkpoint\n", newest.Format(time.RFC3339), max(at.Sub(newest), 0).Round(time.Second))
+	}
 	if at := placeOf(ck.Position); at != nil {
 		fmt.Fprintf(a.out, "  %s taken, up to %s\n", count(ck.Events, "event"), at)
 	}
 	for _, l := range lines {
-		fmt.Fprintf(a.out, "  %-40s %s  %s\n", l.Table, l.Status, l.Reason)
+		fmt.Fprintf(a.out, "  %-40s %s  %s\n", l.Table, l.Status, cmp.Or(l.Reason, count(l.Rows, "row")))
+		if l.Reason != "" && l.Rows > 0 {
+			fmt.Fprintf(a.out, "    %s before\n", count(l.Rows, "row"))
+		}
 		if l.LeftOut > 0 {
 			fmt.Fprintf(a.out, "    left out by on-error: %s\n", thousands(l.LeftOut))
 		}

@@ -97,6 +97,14 @@ func (a *app) changeJob(o *jobFlags, c *cdc.Config) error {
 		"table": func() { c.Sink.Table = f.Sink.Table }, "schema-changes": func() { c.SchemaChanges = f.SchemaChanges },
 		"checkpoint-rows": func() { c.Checkpoint.Rows = f.Checkpoint.Rows },
 	}
+	for _, n := range []struct {
+		flag string
+		v    int64
+	}{{"checkpoint-rows", f.Checkpoint.Rows}, {"events", int64(f.Source.Events)}} {
+		if o.cmd.Flags().Changed(n.flag) && n.v <= 0 {
+			return fmt.Errorf("--%s %d: want a number from 1 on", n.flag, n.v)
+		}
+	}
 	for name, do := range set {
 		if o.cmd.Flags().Changed(name) {
 			do()

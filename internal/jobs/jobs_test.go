@@ -173,6 +173,14 @@ func TestLease(t *testing.T) {
 	if other, _ := b.Lease(t.Context(), "host b", now, time.Minute); other != "host a" {
 		t.Errorf("second start sees holder %q", other)
 	}
+	for _, c := range []struct {
+		at   time.Duration
+		want string
+	}{{0, "host a"}, {2 * time.Minute, ""}} {
+		if holder, err := b.Holder(t.Context(), now.Add(c.at)); holder != c.want || err != nil {
+			t.Errorf("after %s the job is run by %q, %v; want %q", c.at, holder, err, c.want)
+		}
+	}
 	if other, _ := b.Lease(t.Context(), "host b", now.Add(2*time.Minute), time.Minute); other != "" {
 		t.Errorf("lease that ran out is still held by %q", other)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"os"
 	"sync"
 	"syscall"
@@ -51,6 +52,25 @@ func (j *Job) Lease(ctx context.Context, holder string, now time.Time, d time.Du
 		return "", fmt.Errorf("jobs: lease: %w", err)
 	}
 	return "", nil
+}
+
+// Holder tells which process runs the job at some time, "" if none does as far as its lease says.
+func (j *Job) Holder(ctx context.Context, now time.Time) (string, error) {
+	data, err := fileio.ReadFile(ctx, j.fs, j.dir+"/lease")
+	if errors.Is(err, iofs.ErrNotExist) {
+		return "", nil
+	}
+	var l lease
+	if err == nil {
+		err = json.Unmarshal(data, &l)
+	}
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("jobs: lease: %w", err)
+	case l.Holder == "" || !now.Before(l.Until) || l.ended():
+		return "", nil
+	}
+	return l.Holder, nil
 }
 
 // ended reports whether the holder of a lease surely runs no more.
