@@ -225,9 +225,12 @@ func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
 		return nil, t.wrap(err)
 	}
 	for n := 0; ; n++ {
-		snap, err := t.snapshotOf(ctx)
-		if err != nil {
-			return nil, err
+		snap := t.pin
+		if !t.pinned || n > 0 {
+			var err error
+			if snap, err = t.snapshotOf(ctx); err != nil {
+				return nil, err
+			}
 		}
 		p, err := s.plan(ctx, snap)
 		if err == nil || t.timeTravel() || n == outrunTimes || !t.outrun(ctx, snap, err) {
@@ -237,17 +240,9 @@ func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
 }
 
 func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error) {
-	t := s.t
-	// A state of the past has the columns that it had then.
-	if snap != nil && t.timeTravel() && snap.SchemaID != t.schema.ID {
-		sc, err := t.schemas.Get(ctx, snap.SchemaID)
-		if err == nil {
-			old := t.bare()
-			if err := old.use(ctx, sc); err != nil {
-				return nil, err
-			}
-			t = old
-		}
+	t, err := s.t.asOf(ctx, snap)
+	if err != nil {
+		return nil, err
 	}
 	all, err := t.Fields()
 	if err != nil {

@@ -55,6 +55,9 @@ type Table struct {
 	committer *commit.Committer
 
 	ver manifest.Version // 0: as the schema says
+
+	pinned bool
+	pin    *snapshot.Snapshot // that scans read, if pinned; nil: none
 }
 
 func openTable(ctx context.Context, e *env, id Ident, path string, dynamic map[string]string) (*Table, error) {
