@@ -27,6 +27,8 @@ type duck struct {
 	last  uint64
 	scans map[uint64]*scanSource
 	broke error // of a scan of the query that runs
+
+	shadows []*tableFunction
 }
 
 func openEngine(o engineOptions) (engine, error) {

@@ -68,24 +68,48 @@ func (l *scanLocal) Close() error {
 	return nil
 }
 
+// tableFunction is one that the engine knows.
+type tableFunction struct {
+	d      *duck
+	source *scanSource // that it reads; nil: the one that its parameter names
+}
+
 // registerScan makes the table function tarn_scan(id).
 func (d *duck) registerScan() error {
-	f := mapping.CreateTableFunction()
-	defer mapping.DestroyTableFunction(&f)
-	mapping.TableFunctionSetName(f, "tarn_scan")
 	id := mapping.CreateLogicalType(mapping.TypeBigInt)
 	defer mapping.DestroyLogicalType(&id)
-	mapping.TableFunctionAddParameter(f, id)
-	mapping.TableFunctionSetExtraInfo(f, handle(d), C.tarn_scan_delete)
+	return d.register("tarn_scan", &tableFunction{d: d}, id)
+}
+
+func (d *duck) register(name string, fn *tableFunction, params ...mapping.LogicalType) error {
+	f := mapping.CreateTableFunction()
+	defer mapping.DestroyTableFunction(&f)
+	mapping.TableFunctionSetName(f, name)
+	for _, p := range params {
+		mapping.TableFunctionAddParameter(f, p)
+	}
+	mapping.TableFunctionSetExtraInfo(f, handle(fn), C.tarn_scan_delete)
 	mapping.TableFunctionSetBind(f, C.tarn_scan_bind)
 	mapping.TableFunctionSetInit(f, C.tarn_scan_init)
 	mapping.TableFunctionSetLocalInit(f, C.tarn_scan_local_init)
 	mapping.TableFunctionSetFunction(f, C.tarn_scan_next)
 	mapping.TableFunctionSupportsProjectionPushdown(f, true)
 	if mapping.RegisterTableFunction(d.conn, f) == mapping.StateError {
-		return errors.New("duckdb: cannot register tarn_scan")
+		return fmt.Errorf("duckdb: cannot register %s", name)
 	}
 	return nil
+}
+
+func (d *duck) shadow(i int, fields []types.Field) (string, error) {
+	for k := len(d.shadows); k <= i; k++ {
+		fn := &tableFunction{d, &scanSource{}}
+		if err := d.register(fmt.Sprint(shadowPrefix, k), fn); err != nil {
+			return "", err
+		}
+		d.shadows = append(d.shadows, fn)
+	}
+	d.shadows[i].source = &scanSource{fields: fields, rows: -1}
+	return fmt.Sprint("(SELECT * FROM ", shadowPrefix, i, "())"), nil
 }
 
 //export tarn_scan_delete
@@ -101,14 +125,16 @@ func tarn_scan_delete(p unsafe.Pointer) {
 //export tarn_scan_bind
 func tarn_scan_bind(p unsafe.Pointer) {
 	info := mapping.BindInfo{Ptr: p}
-	d := unhandle[*duck](mapping.BindGetExtraInfo(info))
-	v := mapping.BindGetParameter(info, 0)
-	id := uint64(mapping.GetInt64(v))
-	mapping.DestroyValue(&v)
-	s := d.scan(id)
+	fn := unhandle[*tableFunction](mapping.BindGetExtraInfo(info))
+	s := fn.source
 	if s == nil {
-		mapping.BindSetError(info, fmt.Sprintf("tarn_scan(%d): there is no such scan", id))
-		return
+		v := mapping.BindGetParameter(info, 0)
+		id := uint64(mapping.GetInt64(v))
+		mapping.DestroyValue(&v)
+		if s = fn.d.scan(id); s == nil {
+			mapping.BindSetError(info, fmt.Sprintf("tarn_scan(%d): there is no such scan", id))
+			return
+		}
 	}
 	for _, f := range s.fields {
 		t := logicalType(f.Type)
@@ -145,7 +171,7 @@ func tarn_scan_local_init(p unsafe.Pointer) {
 //export tarn_scan_next
 func tarn_scan_next(p, out unsafe.Pointer) {
 	info := mapping.FunctionInfo{Ptr: p}
-	d := unhandle[*duck](mapping.FunctionGetExtraInfo(info))
+	d := unhandle[*tableFunction](mapping.FunctionGetExtraInfo(info)).d
 	g := unhandle[*scanGlobal](mapping.FunctionGetInitData(info))
 	l := unhandle[*scanLocal](mapping.FunctionGetLocalInitData(info))
 	if err := d.fill(g, l, mapping.DataChunk{Ptr: out}); err != nil {

@@ -18,6 +18,8 @@ type engine interface {
 	// addScan makes what tarn_scan(id) reads.
 	addScan(s *scanSource) (id uint64)
 	dropScan(id uint64)
+	// shadow gives the text of the i-th of some tables that have these columns and no rows, for explaining queries over it.
+	shadow(i int, fields []types.Field) (text string, err error)
 	close() error
 }
 

@@ -29,12 +29,10 @@ func shadowScans(plan string) ([]shadowScan, error) {
 	var walk func([]planNode, []string)
 	walk = func(nodes []planNode, above []string) {
 		for _, n := range nodes {
-			if name, ok := n.Extra["Table"].(string); ok && strings.Contains(name, shadowPrefix) {
-				s := shadowScan{table: strings.Trim(name[strings.Index(name, shadowPrefix):], `"`)}
-				s.filters = append(planTexts(n.Extra["Filters"]), above...)
-				out = append(out, s)
+			if name, ok := n.Extra["Function"].(string); ok && strings.HasPrefix(strings.ToLower(name), shadowPrefix) {
+				out = append(out, shadowScan{strings.ToLower(name), above})
 			}
-			// What a scan cannot do, conditions on several columns, stands in a filter right above it.
+			// A table function is given no filters: they stand right above it.
 			var expr []string
 			if strings.TrimSpace(n.Name) == "FILTER" && len(n.Children) == 1 {
 				expr = planTexts(n.Extra["Expression"])

@@ -35,6 +35,9 @@ func filterOf(text string, fields []types.Field, depth int) predicate.Predicate 
 		return or
 	}
 	if parts := splitTop(text, " AND "); len(parts) > 1 {
+		if and := between(parts, fields); and != nil {
+			return and
+		}
 		and := &predicate.And{}
 		for _, p := range parts {
 			if x := filterOf(p, fields, depth+1); x != nil {
@@ -77,6 +80,20 @@ func stored(l *predicate.Leaf) predicate.Predicate {
 		return &predicate.And{Args: []predicate.Predicate{leaf(predicate.GtEq, 0), leaf(predicate.Lt, 1000)}}
 	}
 	return nil
+}
+
+// between reads "c BETWEEN a", "b"; nil if it is none. DuckDB prints bounds alike whether they belong to the range or not.
+func between(parts []string, fields []types.Field) predicate.Predicate {
+	f, rest, ok := column(parts[0], fields)
+	low, is := strings.CutPrefix(rest, " BETWEEN ")
+	if !ok || !is || len(parts) != 2 {
+		return nil
+	}
+	from, to := leafWith(predicate.GtEq, f, low), leafWith(predicate.LtEq, f, parts[1])
+	if from == nil || to == nil {
+		return nil
+	}
+	return &predicate.And{Args: []predicate.Predicate{from, to}}
 }
 
 // closes is where the parenthesis at the start of the text is closed, -1 if nowhere.

@@ -14,7 +14,7 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// shadowPrefix begins the names of shadow tables: empty tables with the columns of those of the lake,
+// shadowPrefix begins the names of shadow tables: table functions with the columns of those of the lake,
 // over which a query is explained to see which filters reach them.
 const shadowPrefix = "__tarn_shadow_"
 
@@ -27,7 +27,7 @@ func (s *Session) pushFilters(ctx context.Context, script string, q *parse.Query
 	}
 	body := *q
 	body.Start = max(q.Start, q.Body)
-	s.pushInto(ctx, body.Rewrite(script, shadowNames(sources)), sources)
+	s.pushInto(ctx, sources, func(calls func(int) (string, bool)) string { return body.Rewrite(script, calls) })
 }
 
 // pushWhere is pushFilters for the target of an UPDATE or DELETE.
@@ -43,47 +43,47 @@ func (s *Session) pushWhere(ctx context.Context, script string, alias string, wh
 		}
 		sources[i] = src
 	}
-	cond := where.Rewrite(script, shadowNames(sources), of)
-	text := fmt.Sprintf("SELECT * FROM %s%d AS %s WHERE %s", shadowPrefix, len(sources), parse.Quote(alias), cond)
-	s.pushInto(ctx, text, append(sources, target))
+	s.pushInto(ctx, append(sources, target), func(calls func(int) (string, bool)) string {
+		call, _ := calls(len(sources))
+		return "SELECT * FROM " + call + " AS " + parse.Quote(alias) + " WHERE " + where.Rewrite(script, calls, of)
+	})
 }
 
-func shadowNames(sources []*source) func(int) (string, bool) {
-	return func(i int) (string, bool) {
-		return fmt.Sprint(shadowPrefix, i), sources[i] != nil
-	}
-}
-
-// pushInto explains a query over shadow tables and sets the filters of the sources.
-func (s *Session) pushInto(ctx context.Context, text string, sources []*source) {
-	lower := strings.ToLower(text)
-	if !strings.Contains(lower, "where") && !strings.Contains(lower, "join") && !strings.Contains(lower, "having") && !strings.Contains(lower, "qualify") {
-		return
-	}
-	var create, drop strings.Builder
+// pushInto explains a query over shadow tables and sets the filters of the sources. rewrite gives its text with calls in place
+// of the sources.
+func (s *Session) pushInto(ctx context.Context, sources []*source, rewrite func(calls func(int) (string, bool)) string) {
 	used := false
+	calls := make([]string, len(sources))
 	for i, src := range sources {
 		if src == nil {
 			continue
 		}
 		used = true
-		fmt.Fprintf(&create, "CREATE TEMP TABLE %s%d (", shadowPrefix, i)
-		for k, f := range src.fields {
-			if k > 0 {
-				create.WriteString(", ")
-			}
-			create.WriteString(parse.Quote(f.Name) + " " + duckType(f.Type))
+		var err error
+		if calls[i], err = s.engine.shadow(i, src.fields); err != nil {
+			return
 		}
-		create.WriteString("); ")
-		fmt.Fprintf(&drop, "DROP TABLE IF EXISTS %s%d; ", shadowPrefix, i)
 	}
 	if !used {
 		return
 	}
-	defer func() { _ = s.engine.exec(context.WithoutCancel(ctx), drop.String()+"RESET disabled_optimizers") }()
-	// Statistics of the empty tables must not shorten the plan.
-	if s.engine.exec(ctx, create.String()+"SET disabled_optimizers = 'statistics_propagation,empty_result_pullup'") != nil {
+	text := rewrite(func(i int) (string, bool) { return calls[i], calls[i] != "" })
+	lower := strings.ToLower(text)
+	if !strings.Contains(lower, "where") && !strings.Contains(lower, "join") && !strings.Contains(lower, "having") && !strings.Contains(lower, "qualify") {
 		return
+	}
+	if hasList(lower) { // which would be made a join, without telling the values
+		before, err := s.text(ctx, "SELECT current_setting('disabled_optimizers')")
+		if err != nil {
+			return
+		}
+		set := func(ctx context.Context, v string) error {
+			return s.engine.exec(ctx, "SET disabled_optimizers = "+parse.QuoteString(v))
+		}
+		if set(ctx, strings.TrimPrefix(before+",in_clause", ",")) != nil {
+			return
+		}
+		defer func() { _ = set(context.WithoutCancel(ctx), before) }()
 	}
 	plan, err := s.text(ctx, "EXPLAIN (FORMAT json) "+text)
 	if err != nil {
@@ -96,6 +96,16 @@ func (s *Session) pushInto(ctx context.Context, text string, sources []*source) 
 	for i, src := range sources {
 		if src != nil {
 			src.filter = filterOfScans(scans, fmt.Sprint(shadowPrefix, i), src)
+		}
+	}
+}
+
+// hasList tells whether there is an IN ( in a text of small letters.
+func hasList(text string) bool {
+	for {
+		_, rest, ok := strings.Cut(text, "in")
+		if text = rest; !ok || strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), "(") {
+			return ok
 		}
 	}
 }

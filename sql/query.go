@@ -248,7 +248,7 @@ func (s *Session) engineTable(ctx context.Context, script string, st parse.State
 		return nil
 	}
 	if !temp && s.db != "" {
-		if _, err := s.table(ctx, n); !errors.Is(err, tarn.ErrNotExist) {
+		if _, err := s.cat.Table(ctx, s.db+"."+n.Table); !errors.Is(err, tarn.ErrNotExist) {
 			return nil
 		}
 	}
@@ -277,11 +277,8 @@ func (s *Session) resolve(ctx context.Context, r *parse.TableRef) (*source, erro
 	case "information_schema", "pg_catalog", "main", "temp":
 		return nil, nil
 	}
-	t, err := s.table(ctx, n)
+	name, err := s.name(n)
 	if err != nil {
-		if n.Database == "" && errors.Is(err, tarn.ErrNotExist) {
-			return nil, nil
-		}
 		return nil, err
 	}
 	opts := optionMap(r.Options)
@@ -291,16 +288,31 @@ func (s *Session) resolve(ctx context.Context, r *parse.TableRef) (*source, erro
 	case parse.Version:
 		opts["scan.version"] = r.At.Value.Text
 	}
-	if len(opts) > 0 {
-		if t, err = t.With(ctx, opts); err != nil {
+	key := fmt.Sprint(name, opts)
+	t := s.tables[key]
+	if t == nil {
+		t, err = s.cat.Table(ctx, name)
+		switch {
+		case errors.Is(err, tarn.ErrNotExist) && n.Database == "":
+			return nil, nil
+		case errors.Is(err, tarn.ErrNotExist):
+			return nil, s.nearest(ctx, name, err)
+		case err == nil:
+			t, err = t.With(ctx, opts)
+		}
+		if err == nil {
+			t, err = t.Pin(ctx)
+		}
+		if err != nil {
 			return nil, err
 		}
+		s.tables[key] = t
 	}
-	p, err := t.Scan(tarn.ScanOptions{Limit: 1}).Plan(ctx)
+	fields, err := t.Fields()
 	if err != nil {
 		return nil, err
 	}
-	return &source{table: t, fields: engineNames(p.Fields()), names: p.Fields()}, nil
+	return &source{table: t, fields: engineNames(fields), names: fields}, nil
 }
 
 // relation plans the read of a table and gives the text that stands for it: files that the engine reads

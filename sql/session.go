@@ -41,15 +41,16 @@ type Session struct {
 	o      Options
 	db     string
 	engine engine
-	scans  []uint64 // of the statement that runs
-	views  []string // of it, too
-	exact  bool     // it writes digits that the engine may not hold
+	scans  []uint64               // of the statement that runs
+	views  []string               // of it, too
+	tables map[string]*tarn.Table // that it reads, pinned: it sees one state of each
+	exact  bool                   // it writes digits that the engine may not hold
 	busy   atomic.Bool
 }
 
 // NewSession makes a Session. The engine starts with the first query.
 func NewSession(cat *tarn.Catalog, o Options) *Session {
-	return &Session{cat: cat, o: o, db: o.Database}
+	return &Session{cat: cat, o: o, db: o.Database, tables: map[string]*tarn.Table{}}
 }
 
 func (s *Session) now() time.Time {
@@ -212,6 +213,7 @@ func (s *Session) exec(ctx context.Context, script string, st parse.Statement) (
 }
 
 func (s *Session) execOne(ctx context.Context, script string, st parse.Statement) (*Result, error) {
+	s.tables = map[string]*tarn.Table{}
 	if q := s.engineTable(ctx, script, st); q != nil {
 		return s.query(ctx, script, q)
 	}
