@@ -289,7 +289,7 @@ func (s *Session) from(ctx context.Context, script string, n parse.TableName, al
 	src := &source{table: t, fields: engineNames(fields), names: fields}
 	s.pushWhere(ctx, script, alias, where, n, src)
 	src.addStored()
-	rel, err := s.relation(ctx, src)
+	rel, err := s.relation(ctx, src, script)
 	if err != nil {
 		return none, err
 	}
@@ -316,7 +316,7 @@ func (s *Session) condition(ctx context.Context, script string, q *parse.Query, 
 		if src == nil {
 			continue
 		}
-		if texts[i], err = s.relation(ctx, src); err != nil {
+		if texts[i], err = s.relation(ctx, src, script); err != nil {
 			return none, err
 		}
 	}

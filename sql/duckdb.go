@@ -43,6 +43,8 @@ func openEngine(o engineOptions) (engine, error) {
 		{"autoload_known_extensions", "false"},
 		{"TimeZone", "UTC"},
 		{"errors_as_json", "true"},
+		// Footers are kept by file and time, those of files younger than ten seconds are read again.
+		{"parquet_metadata_cache", "true"},
 	}
 	if o.threads > 0 {
 		settings = append(settings, [2]string{"threads", strconv.Itoa(o.threads)})

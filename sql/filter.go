@@ -10,14 +10,14 @@ import (
 )
 
 // parseFilter reads a filter as DuckDB prints it in a plan. It gives a condition that every row which
-// passes the filter meets, nil if there is none: what is not understood is left out.
-func parseFilter(text string, fields []types.Field) predicate.Predicate {
+// passes the filter meets, nil if there is none: what is not understood is left out. whole says that nothing was.
+func parseFilter(text string, fields []types.Field) (p predicate.Predicate, whole bool) {
 	return filterOf(text, fields, 0)
 }
 
-func filterOf(text string, fields []types.Field, depth int) predicate.Predicate {
+func filterOf(text string, fields []types.Field, depth int) (p predicate.Predicate, whole bool) {
 	if depth > 50 {
-		return nil
+		return nil, false
 	}
 	text = strings.TrimPrefix(strings.TrimSpace(text), "optional: ")
 	for len(text) > 1 && text[0] == '(' && closes(text) == len(text)-1 {
@@ -25,37 +25,42 @@ func filterOf(text string, fields []types.Field, depth int) predicate.Predicate 
 	}
 	if parts := splitTop(text, " OR "); len(parts) > 1 {
 		or := &predicate.Or{}
+		whole = true
 		for _, p := range parts {
-			x := filterOf(p, fields, depth+1)
+			x, all := filterOf(p, fields, depth+1)
 			if x == nil {
-				return nil // any row may pass by this part
+				return nil, false // any row may pass by this part
 			}
-			or.Args = append(or.Args, x)
+			or.Args, whole = append(or.Args, x), whole && all
 		}
-		return or
+		return or, whole
 	}
 	if parts := splitTop(text, " AND "); len(parts) > 1 {
 		if and := between(parts, fields); and != nil {
-			return and
+			return and, true
 		}
 		and := &predicate.And{}
+		whole = true
 		for _, p := range parts {
-			if x := filterOf(p, fields, depth+1); x != nil {
+			x, all := filterOf(p, fields, depth+1)
+			if x != nil {
 				and.Args = append(and.Args, x)
 			}
+			whole = whole && all
 		}
 		switch len(and.Args) {
 		case 0:
-			return nil
+			return nil, false
 		case 1:
-			return and.Args[0]
+			return and.Args[0], whole
 		}
-		return and
+		return and, whole
 	}
 	if l := leafOf(text, fields); l != nil {
-		return stored(l)
+		p := stored(l)
+		return p, p != nil
 	}
-	return nil
+	return nil, false
 }
 
 // stored gives a condition on what the engine sees of a column as one on what is stored: of TIMESTAMP_LTZ(7) to (9) it sees
@@ -93,7 +98,7 @@ func between(parts []string, fields []types.Field) predicate.Predicate {
 	if from == nil || to == nil {
 		return nil
 	}
-	return &predicate.And{Args: []predicate.Predicate{from, to}}
+	return &predicate.And{Args: []predicate.Predicate{stored(from), stored(to)}} // neither is nil, of these two
 }
 
 // closes is where the parenthesis at the start of the text is closed, -1 if nowhere.

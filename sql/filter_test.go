@@ -61,7 +61,7 @@ func TestFiltersOfPlans(t *testing.T) {
 		"a='":                    nil,
 		"s='":                    nil,
 	} {
-		got := parseFilter(text, fields)
+		got, _ := parseFilter(text, fields)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", text, d)
 		}

@@ -95,7 +95,7 @@ func (s *Session) pushInto(ctx context.Context, sources []*source, rewrite func(
 	}
 	for i, src := range sources {
 		if src != nil {
-			src.filter = filterOfScans(scans, fmt.Sprint(shadowPrefix, i), src)
+			src.filter, src.hard = filterOfScans(scans, fmt.Sprint(shadowPrefix, i), src)
 		}
 	}
 }
@@ -111,44 +111,44 @@ func hasList(text string) bool {
 }
 
 // filterOfScans is what the rows wanted from a source have in common: a source that stands in a common
-// table expression may be scanned several times, with other filters each time.
-func filterOfScans(scans []shadowScan, table string, src *source) predicate.Predicate {
-	if confusing(src.names) {
-		return nil
-	}
+// table expression may be scanned several times, with other filters each time. hard tells that there are conditions beside it.
+func filterOfScans(scans []shadowScan, table string, src *source) (filter predicate.Predicate, hard bool) {
 	var fields []types.Field
 	for i, f := range src.fields {
-		if !src.renamed(i) {
+		if !src.renamed(i) && !confusing(src.names) {
 			fields = append(fields, f)
 		}
 	}
 	or := &predicate.Or{}
+	all := false // the rows of some scan
 	for _, sc := range scans {
 		if sc.table != table {
 			continue
 		}
 		and := &predicate.And{}
 		for _, f := range sc.filters {
-			if p := parseFilter(f, fields); p != nil {
+			p, whole := parseFilter(f, fields)
+			hard = hard || !whole
+			if p != nil {
 				and.Args = append(and.Args, p)
 			}
 		}
 		switch len(and.Args) {
 		case 0:
-			return nil
+			all = true
 		case 1:
 			or.Args = append(or.Args, and.Args[0])
 		default:
 			or.Args = append(or.Args, and)
 		}
 	}
-	switch len(or.Args) {
-	case 0:
-		return nil
-	case 1:
-		return or.Args[0]
+	switch {
+	case all || len(or.Args) == 0:
+		return nil, hard
+	case len(or.Args) == 1:
+		return or.Args[0], hard
 	}
-	return or
+	return or, hard
 }
 
 // text runs a statement and gives the last column of its first row.

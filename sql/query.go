@@ -24,7 +24,7 @@ type source struct {
 	fields []types.Field // as the engine calls them
 	names  []types.Field // as the table calls them
 	filter predicate.Predicate
-	bare   bool // a call of the engine's reader may stand for it, without a SELECT around
+	hard   bool // it has conditions that are no filter: on expressions, or not understood
 }
 
 // renamed says whether the engine has another name for a column.
@@ -191,9 +191,7 @@ func (s *Session) rewrite(ctx context.Context, script string, q *parse.Query) (e
 			}
 			return none, e
 		}
-		if sources[i] = src; src != nil {
-			src.bare = readableBare(src, script)
-		}
+		sources[i] = src
 	}
 	s.pushFilters(ctx, script, q, sources)
 	texts := make([]string, len(q.Refs))
@@ -202,7 +200,7 @@ func (s *Session) rewrite(ctx context.Context, script string, q *parse.Query) (e
 			continue
 		}
 		var err error
-		if texts[i], err = s.relation(ctx, src); err != nil {
+		if texts[i], err = s.relation(ctx, src, script); err != nil {
 			return none, err
 		}
 		if q.Refs[i].Alone {
@@ -317,7 +315,7 @@ func (s *Session) resolve(ctx context.Context, r *parse.TableRef) (*source, erro
 
 // relation plans the read of a table and gives the text that stands for it: files that the engine reads
 // itself, and a scan for the rest.
-func (s *Session) relation(ctx context.Context, src *source) (string, error) {
+func (s *Session) relation(ctx context.Context, src *source, script string) (string, error) {
 	p, err := src.table.Scan(tarn.ScanOptions{Filter: src.filter, WideTimestamps: true}).Plan(ctx)
 	if err != nil {
 		return "", err
@@ -328,12 +326,11 @@ func (s *Session) relation(ctx context.Context, src *source) (string, error) {
 		raw, rest = p.SplitRaw(ctx, engineFinds)
 	}
 	var parts []string
-	if src.bare && len(raw) > 0 && rest.Parts() == 0 {
-		// The engine would otherwise guess the number of rows, and join in another order.
-		return fmt.Sprintf("read_parquet([%s], schema = MAP {%s}, explicit_cardinality = %d, hive_partitioning = false)", quoteAll(raw), strings.Join(rawSchema(src.fields), ", "), p.Rows()), nil
-	}
 	if len(raw) > 0 {
-		parts = append(parts, "SELECT "+strings.Join(rawColumns(src.fields), ", ")+" FROM read_parquet(["+quoteAll(raw)+"], hive_partitioning = false)")
+		if src.hard && rest.Parts() == 0 && readableBare(src, script) {
+			return s.bareRead(ctx, raw, src.fields, p.Rows())
+		}
+		parts = append(parts, "SELECT "+strings.Join(rawColumns(src.fields), ", ")+" FROM "+readParquet(raw))
 	}
 	if len(raw) == 0 || rest.Parts() > 0 {
 		id := s.engine.addScan(&scanSource{

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,8 +13,43 @@ import (
 // virtualColumns are those that the engine's reader of Parquet adds when a query names them.
 var virtualColumns = []string{"filename", "file_row_number", "file_index"}
 
-// readableBare says whether a call of the engine's reader gives a table's columns as they are. A SELECT around it keeps the
-// engine from evaluating conditions on expressions while it reads.
+// readParquet is a call of the engine's reader.
+func readParquet(files []string, params ...string) string {
+	if slices.ContainsFunc(files, func(f string) bool { return strings.Contains(f, "=") }) {
+		params = append(params, "hive_partitioning = false") // names of folders would be taken for columns
+	}
+	return "read_parquet(" + strings.Join(append([]string{"[" + quoteAll(files) + "]"}, params...), ", ") + ")"
+}
+
+// bareRead is a call of the engine's reader that gives a table's columns without a SELECT around, which would keep the engine from
+// evaluating conditions on expressions while it reads. The columns are described by a variable of the engine's: as part of each
+// query the description would take longer to bind than all the rest of a short one.
+func (s *Session) bareRead(ctx context.Context, files []string, fields []types.Field, rows int64) (string, error) {
+	schema := strings.Join(rawSchema(fields), ", ")
+	name := s.schemas[schema]
+	if name == "" {
+		if len(s.schemas) >= maxSchemas {
+			for _, n := range s.schemas {
+				if err := s.engine.exec(ctx, "RESET VARIABLE "+n); err != nil {
+					return "", err
+				}
+			}
+			clear(s.schemas)
+		}
+		name = fmt.Sprint("__tarn_schema_", len(s.schemas))
+		if err := s.engine.exec(ctx, "SET VARIABLE "+name+" = MAP {"+schema+"}"); err != nil {
+			return "", err
+		}
+		s.schemas[schema] = name
+	}
+	// The engine would otherwise guess the number of rows, and join in another order.
+	return readParquet(files, "schema = getvariable('"+name+"')", fmt.Sprint("explicit_cardinality = ", rows)), nil
+}
+
+// maxSchemas is how many descriptions of columns the engine keeps.
+const maxSchemas = 64
+
+// readableBare says whether a call of the engine's reader gives a table's columns as they are.
 func readableBare(src *source, script string) bool {
 	lower := strings.ToLower(script)
 	if slices.ContainsFunc(virtualColumns, func(name string) bool { return strings.Contains(lower, name) }) {

@@ -46,11 +46,13 @@ type Session struct {
 	tables map[string]*tarn.Table // that it reads, pinned: it sees one state of each
 	exact  bool                   // it writes digits that the engine may not hold
 	busy   atomic.Bool
+
+	schemas map[string]string // variables of the engine by the columns that they describe
 }
 
 // NewSession makes a Session. The engine starts with the first query.
 func NewSession(cat *tarn.Catalog, o Options) *Session {
-	return &Session{cat: cat, o: o, db: o.Database, tables: map[string]*tarn.Table{}}
+	return &Session{cat: cat, o: o, db: o.Database, tables: map[string]*tarn.Table{}, schemas: map[string]string{}}
 }
 
 func (s *Session) now() time.Time {
@@ -75,6 +77,7 @@ func (s *Session) Close() error {
 	}
 	err := s.engine.close()
 	s.engine = nil
+	clear(s.schemas)
 	return err
 }
 

@@ -49,8 +49,9 @@ var shapes = []struct{ name, query string }{
 	{"whole table", "SELECT * FROM $t"},
 }
 
-// runShapes prints for each query the CPU time over the files and over the table, the least of reps each, and the ratio.
-func runShapes(ctx context.Context, s *sql.Session, cat *tarn.Catalog, table, users, only string, reps int) error {
+// runShapes prints for each query the CPU time over the files, by the first session, and over the table, by the second, the
+// least of reps each, and the ratio.
+func runShapes(ctx context.Context, s [2]*sql.Session, cat *tarn.Catalog, table, users, only string, reps int) error {
 	var files [2]string
 	for i, n := range []string{table, users} {
 		b, err := dataFiles(ctx, cat, n)
@@ -59,7 +60,7 @@ func runShapes(ctx context.Context, s *sql.Session, cat *tarn.Catalog, table, us
 		}
 		files[i] = readParquet(slices.Concat(b...))
 	}
-	drain := func(q string) (time.Duration, time.Duration, error) {
+	drain := func(s *sql.Session, q string) (time.Duration, time.Duration, error) {
 		t, c := time.Now(), process.CPU()
 		err := s.Run(ctx, q, func(r *sql.Result) error {
 			for {
@@ -84,7 +85,7 @@ func runShapes(ctx context.Context, s *sql.Session, cat *tarn.Catalog, table, us
 		var cpu, wall [2]time.Duration
 		for range reps {
 			for k, text := range texts {
-				c, w, err := drain(text)
+				c, w, err := drain(s[k], text)
 				if err != nil {
 					return fmt.Errorf("%s: %w", q.name, err)
 				}
