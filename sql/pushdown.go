@@ -72,7 +72,7 @@ func (s *Session) pushInto(ctx context.Context, sources []*source, rewrite func(
 	if !strings.Contains(lower, "where") && !strings.Contains(lower, "join") && !strings.Contains(lower, "having") && !strings.Contains(lower, "qualify") {
 		return
 	}
-	if hasList(lower) { // which would be made a join, without telling the values
+	if hasLongList(lower) { // which would be made a join, without telling the values
 		before, err := s.text(ctx, "SELECT current_setting('disabled_optimizers')")
 		if err != nil {
 			return
@@ -100,12 +100,19 @@ func (s *Session) pushInto(ctx context.Context, sources []*source, rewrite func(
 	}
 }
 
-// hasList tells whether there is an IN ( in a text of small letters.
-func hasList(text string) bool {
+// hasLongList tells whether there may be an IN of more than four values in a text of small letters.
+func hasLongList(text string) bool {
 	for {
 		_, rest, ok := strings.Cut(text, "in")
-		if text = rest; !ok || strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), "(") {
-			return ok
+		if !ok {
+			return false
+		}
+		text = rest
+		if list, ok := strings.CutPrefix(strings.TrimLeft(rest, " \t\r\n"), "("); ok {
+			list, _, _ = strings.Cut(list, ")")
+			if strings.Count(list, ",") >= 4 {
+				return true
+			}
 		}
 	}
 }
