@@ -269,12 +269,14 @@ func (s *Store) LatestID(ctx context.Context) (int64, error) {
 	return s.LatestFrom(ctx, hint)
 }
 
+// probes bounds how many snapshots are looked for one by one: a hint is written after the snapshot, so it may be behind by a few.
+const probes = 8
+
 // LatestFrom is LatestID for callers that know a snapshot that was there: if it still is, only newer
 // ones are looked for.
 func (s *Store) LatestFrom(ctx context.Context, known int64) (int64, error) {
 	if known > 0 {
-		// The hint is written after the snapshot, so it may be behind by a few.
-		for probe := 0; probe < 8; probe++ {
+		for probe := 0; probe < probes; probe++ {
 			there, err := s.Exists(ctx, known+1)
 			if err != nil {
 				return 0, err
@@ -301,7 +303,14 @@ func (s *Store) LatestFrom(ctx context.Context, known int64) (int64, error) {
 
 // Latest reads the newest snapshot. The error is ErrNone if there is none.
 func (s *Store) Latest(ctx context.Context) (*Snapshot, error) {
-	id, err := s.LatestID(ctx)
+	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Latest)
+	if err != nil {
+		return nil, err
+	}
+	if snap, err := s.latestFrom(ctx, hint); !errors.Is(err, fs.ErrNotExist) {
+		return snap, err
+	}
+	id, err := s.LatestFrom(ctx, 0)
 	for n := 0; err == nil; n++ {
 		if id == 0 {
 			return nil, fmt.Errorf("snapshot: %s: %w", s.root, ErrNone)
@@ -317,6 +326,26 @@ func (s *Store) Latest(ctx context.Context) (*Snapshot, error) {
 		}
 	}
 	return nil, err
+}
+
+// latestFrom reads the newest snapshot if it is known, or one of the few next: reading a file takes no more than asking for it. The
+// error is fs.ErrNotExist if that cannot be told.
+func (s *Store) latestFrom(ctx context.Context, known int64) (*Snapshot, error) {
+	var found *Snapshot
+	for probe := 0; known > 0 && probe < probes; probe++ {
+		next, err := s.Get(ctx, known+1)
+		if errors.Is(err, fs.ErrNotExist) {
+			if found == nil {
+				return s.Get(ctx, known)
+			}
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		known, found = known+1, next
+	}
+	return nil, fs.ErrNotExist
 }
 
 // EarliestID is the number of the oldest snapshot, 0 if there is none.

@@ -151,6 +151,9 @@ func TestHints(t *testing.T) {
 		if err != nil || l != c.wantL {
 			t.Errorf("LATEST %q: %d, %v; want %d", c.latest, l, err, c.wantL)
 		}
+		if snap, err := s.Latest(ctx); err != nil || snap.ID != c.wantL {
+			t.Errorf("LATEST %q: read %+v, %v; want %d", c.latest, snap, err, c.wantL)
+		}
 		e, err := s.EarliestID(ctx)
 		if err != nil || e != c.wantE {
 			t.Errorf("EARLIEST %q: %d, %v; want %d", c.earliest, e, err, c.wantE)
