@@ -82,6 +82,37 @@ func TestFilesWithEqualSequences(t *testing.T) {
 	}
 }
 
+// Two writers give the same sequence numbers. Of a key the version with the larger one stays, whichever file is newer.
+func TestSequencesOfTwoWriters(t *testing.T) {
+	for _, swapped := range []bool{false, true} {
+		x := newFixture(t, t.TempDir(), func(c *Config, _ *mergefn.Config) { c.WriteOnly = true })
+		var long []row
+		for k := range int64(16) {
+			long = append(long, row{k: k, v: "long"})
+		}
+		var short []row
+		for _, k := range []int64{8, 9, 10, 11, 5, 3} { // of key 3 only the number is larger than that of long
+			short = append(short, row{k: k, v: "short"})
+		}
+		a, b := x.writer(t, WriterOptions{}), x.writer(t, WriterOptions{})
+		x.write(t, a, long...)
+		x.write(t, b, short...)
+		if swapped {
+			a, b = b, a
+		}
+		x.commit(t, x.prepare(t, a, true))
+		x.commit(t, x.prepare(t, b, true))
+		want := slices.Clone(long)
+		want[3].v = "short"
+		for _, state := range []string{"merged", "compacted"} {
+			if d := diffRows(want, x.read(t, ReadOptions{})); d != "" {
+				t.Errorf("%s, committed in the other order %v:\n%s", state, swapped, d)
+			}
+			x.compact(t)
+		}
+	}
+}
+
 // B034: numbers go on although the files of the writer before are not committed.
 func TestSequenceGoesOnBeforeCommit(t *testing.T) {
 	x := newFixture(t, t.TempDir(), nil)

@@ -32,3 +32,22 @@ func TestBackgroundClose(t *testing.T) {
 		})
 	}
 }
+
+// What is started while work runs runs once more after it, however often it was started; later starts run too.
+func TestBackgroundRunsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &Background{}
+		runs := 0
+		work := func(context.Context) { <-time.After(time.Second); runs++ }
+		for i, want := range []int{2, 4} {
+			for range 3 {
+				b.Start(work)
+			}
+			<-time.After(time.Minute)
+			if runs != want {
+				t.Errorf("round %d: %d runs, want %d", i, runs, want)
+			}
+		}
+		b.Close()
+	})
+}
