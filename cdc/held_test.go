@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc"
@@ -39,7 +40,7 @@ func runTwo(t *testing.T, wh, in string) *cdc.Summary {
 	c := config(t, `
 name: two
 source: {type: files, path: "-", format: canal-json}
-sink: {warehouse: %q, options: {compaction.min.file-num: 2, num-sorted-run.compaction-trigger: 2}}
+sink: {warehouse: %q, options: {compaction.min.file-num: 2, num-sorted-run.compaction-trigger: 2, file.compression: none, manifest.compression: none}} # zstd waits outside of synctest
 checkpoint: {every: 1h, rows: 2}
 `, wh)
 	sum, err := cdc.Run(t.Context(), c, cdc.RunOptions{Stdin: &lineByLine{lines: strings.SplitAfter(in, "\n")}, NoSync: true})
@@ -68,50 +69,50 @@ func TestTableThatFailsAnywhere(t *testing.T) {
 	for _, keyed := range []bool{false, true} {
 		in, rows := twoTables(keyed, 0, 6)
 		failed := 0
-		for k := 1; ; k += 17 { // each start finds out for a while
-			fault := fileio.NewFault(fileio.NewMem(fileio.MemOptions{}))
-			mounts++
-			name := fmt.Sprint("held-", mounts)
-			unmount, err := open.Mount(name, fault, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var calls atomic.Int64
-			fault.Decide(func(c fileio.Call) fileio.Fate {
-				switch {
-				case !strings.Contains(c.Path, "/s.db/a/") || calls.Load() == 0 && !strings.Contains(c.Path, "/a/snapshot/snapshot-"): // once it is there
+		for k, ended := 1, false; !ended; k += 17 {
+			synctest.Test(t, func(t *testing.T) { // each start finds out for a while
+				fault := fileio.NewFault(fileio.NewMem(fileio.MemOptions{}))
+				mounts++
+				name := fmt.Sprint("held-", mounts)
+				unmount, err := open.Mount(name, fault, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer unmount()
+				var calls atomic.Int64
+				fault.Decide(func(c fileio.Call) fileio.Fate {
+					switch {
+					case !strings.Contains(c.Path, "/s.db/a/") || calls.Load() == 0 && !strings.Contains(c.Path, "/a/snapshot/snapshot-"): // once it is there
+						return fileio.Pass
+					case int(calls.Add(1)) == k && c.Mutates:
+						return fileio.FailAfter
+					case int(calls.Load()) > k:
+						return fileio.FailBefore
+					}
 					return fileio.Pass
-				case int(calls.Add(1)) == k && c.Mutates:
-					return fileio.FailAfter
-				case int(calls.Load()) > k:
-					return fileio.FailBefore
+				})
+				wh := "memory://" + name + "/lake"
+				what := fmt.Sprintf("keyed %t, from call %d on", keyed, k)
+				sum := runTwo(t, wh, in)
+				for name := range sum.FailedTables {
+					if name != "s.a" {
+						t.Fatalf("%s: %v", what, sum.FailedTables)
+					}
 				}
-				return fileio.Pass
+				fault.Decide(nil)
+				if got := state(t, wh, "s.b"); !slices.Equal(got, rows) {
+					t.Fatalf("%s: the other table has %v", what, got)
+				}
+				more, moreRows := twoTables(keyed, 6, 8)
+				again := runTwo(t, wh, in+more)
+				for _, table := range []string{"s.a", "s.b"} {
+					if got := state(t, wh, table); len(again.FailedTables) > 0 || !slices.Equal(got, append(slices.Clone(rows), moreRows...)) {
+						t.Fatalf("%s: set aside for %v, then %v: %s has %v", what, sum.FailedTables, again.FailedTables, table, got)
+					}
+				}
+				ended = len(sum.FailedTables) == 0 && int(calls.Load()) < k
+				failed += len(sum.FailedTables)
 			})
-			wh := "memory://" + name + "/lake"
-			what := fmt.Sprintf("keyed %t, from call %d on", keyed, k)
-			sum := runTwo(t, wh, in)
-			for name := range sum.FailedTables {
-				if name != "s.a" {
-					t.Fatalf("%s: %v", what, sum.FailedTables)
-				}
-			}
-			fault.Decide(nil)
-			if got := state(t, wh, "s.b"); !slices.Equal(got, rows) {
-				t.Fatalf("%s: the other table has %v", what, got)
-			}
-			more, moreRows := twoTables(keyed, 6, 8)
-			again := runTwo(t, wh, in+more)
-			for _, table := range []string{"s.a", "s.b"} {
-				if got := state(t, wh, table); len(again.FailedTables) > 0 || !slices.Equal(got, append(slices.Clone(rows), moreRows...)) {
-					t.Fatalf("%s: set aside for %v, then %v: %s has %v", what, sum.FailedTables, again.FailedTables, table, got)
-				}
-			}
-			unmount()
-			if len(sum.FailedTables) == 0 && int(calls.Load()) < k {
-				break
-			}
-			failed += len(sum.FailedTables)
 		}
 		if failed < 3 {
 			t.Errorf("keyed %t: set aside %d times only", keyed, failed)
