@@ -19,8 +19,6 @@ type Sizes struct {
 	Kills int
 	// Outage is how long a service stays away where that is tested.
 	Outage time.Duration
-	// Race is how long racing operations go on where there is no natural end.
-	Race time.Duration
 	// EveryCall: stop at every call of long histories too, not only of the short one.
 	EveryCall bool
 }
@@ -38,12 +36,12 @@ func Size() Sizes {
 	case os.Getenv("TARN_SIZES") == "full":
 		s = Sizes{
 			Histories: 10_000, Steps: 100, Product: true, Writers: 16, Commits: 50, Kills: 100,
-			Outage: time.Minute, Race: 10 * time.Minute, EveryCall: true,
+			Outage: time.Minute, EveryCall: true,
 		}
 	case testing.Short():
-		s = Sizes{Histories: 20, Steps: 30, Writers: 2, Commits: 5, Kills: 1, Outage: time.Second, Race: time.Second}
+		s = Sizes{Histories: 20, Steps: 30, Writers: 2, Commits: 5, Kills: 1, Outage: time.Second}
 	default:
-		s = Sizes{Histories: 200, Steps: 60, Writers: 8, Commits: 10, Kills: 5, Outage: 5 * time.Second, Race: 5 * time.Second}
+		s = Sizes{Histories: 200, Steps: 60, Writers: 8, Commits: 10, Kills: 5, Outage: 5 * time.Second}
 	}
 	if n, err := strconv.Atoi(os.Getenv("TARN_HISTORIES")); err == nil && n > 0 {
 		s.Histories = n
