@@ -130,9 +130,11 @@ func (m queryMaker) query() string {
 	a, b := m.of("k", "l"), m.of("k", "l")
 	cols := m.of("*", "id, s", "count(*), count(i), min(s), max(ts)", "sum(n), avg(i), bool_or(b), max(z)", "count(DISTINCT d), min(f), max(f)", m.nested("id, r.y, a[2], t", "id, y, i % 7"))
 	order := " ORDER BY ALL"
-	switch m.IntN(14) {
+	switch m.IntN(20) {
 	case 0:
 		return "SELECT count(*) FROM " + a
+	case 14, 15, 16:
+		return m.more(a, b)
 	case 1:
 		return "SELECT b, s IS NULL AS e, count(*), sum(i), min(d) FROM " + a + " WHERE " + m.cond("", 1) + " GROUP BY ALL HAVING count(*) > 1" + order
 	case 2:
@@ -153,6 +155,45 @@ func (m queryMaker) query() string {
 		return "SELECT d, count(*) FILTER (WHERE " + m.cond("", 1) + ") FROM " + a + " GROUP BY d" + order
 	}
 	return "SELECT " + cols + " FROM " + a + " WHERE " + m.cond("", 3) + order
+}
+
+// more are queries of forms that need more of the engine than filters and joins.
+func (m queryMaker) more(a, b string) string {
+	where := " WHERE " + m.cond("", 1)
+	order := " ORDER BY ALL"
+	forms := []string{
+		"SELECT b, d, count(*), sum(i), grouping(b, d) FROM " + a + where + " GROUP BY " + m.of("ROLLUP (b, d)", "CUBE (b, d)", "GROUPING SETS ((b), (d), ())") + order,
+		"SELECT x.id, v.c, v.m FROM " + a + " x, LATERAL (SELECT count(*) AS c, min(y.s) AS m FROM " + b + " y WHERE y.i = x.i AND " + m.cond("y.", 1) + ") v WHERE " + m.cond("x.", 1) + order,
+		"SELECT id, CASE WHEN " + m.cond("", 1) + " THEN s WHEN i > 0 THEN CAST(i AS VARCHAR) END, CASE b WHEN true THEN 1 WHEN false THEN 0 END, nullif(i, 5), coalesce(s, CAST(d AS VARCHAR), 'none') FROM " + a + order,
+		"SELECT id, CAST(i AS VARCHAR), CAST(d AS VARCHAR), CAST(ts AS VARCHAR), CAST(z AS VARCHAR), CAST(n AS VARCHAR), CAST(f AS VARCHAR), CAST(b AS VARCHAR), CAST(y AS VARCHAR), TRY_CAST(s AS INT) FROM " + a + where + order,
+		"SELECT id, date_trunc('month', d), extract(hour FROM ts), z AT TIME ZONE 'Europe/Berlin', CAST(z AS DATE), ts + INTERVAL 1 MONTH, d - DATE '2024-01-01', strftime(ts, '%Y-%m'), epoch_us(z) FROM " + a + where + order,
+		"SELECT id, n * 2, n + i, n / 3, round(n, 1), CAST(n AS INT), n * 1.005, -n, abs(f), f / 0, i % 7 FROM " + a + where + order,
+		"SELECT id FROM " + a + " WHERE i " + m.of("IN", "NOT IN") + " (SELECT i FROM " + b + where + ")" + order,
+		"SELECT DISTINCT ON (b, d) b, d, id FROM " + a + where + " ORDER BY b, d, id",
+		"SELECT id, i FROM k" + where + " ORDER BY i" + m.of("", " DESC") + m.of("", " NULLS FIRST", " NULLS LAST") + ", id LIMIT 10",
+		"SELECT id, lag(i) OVER w, first_value(s) OVER w, rank() OVER (ORDER BY i), ntile(3) OVER (ORDER BY id), max(d) OVER (PARTITION BY b) FROM k" + where + " WINDOW w AS (PARTITION BY b ORDER BY id)" + order,
+		"SELECT id, s FROM " + a + where + m.of(" UNION ALL BY NAME ", " UNION BY NAME ") + "SELECT s, id, d FROM " + b + " WHERE " + m.cond("", 1) + order,
+		"SELECT i FROM " + a + where + m.of(" INTERSECT ALL ", " EXCEPT ALL ") + "SELECT i FROM " + b + order,
+		"SELECT x.id FROM " + a + " x " + m.of("SEMI", "ANTI") + " JOIN " + b + " y ON x.d = y.d AND " + m.cond("y.", 1) + " WHERE " + m.cond("x.", 1) + order,
+		"SELECT x.id, y.id FROM " + a + " x ASOF LEFT JOIN (SELECT DISTINCT ON (ts) id, ts FROM k WHERE ts IS NOT NULL ORDER BY ts, id) y ON x.ts >= y.ts WHERE " + m.cond("x.", 1) + order,
+		"SELECT b, string_agg(s, ',' ORDER BY s), arg_min(id, {x: i, y: id}), list(id ORDER BY id)[1:3], count(DISTINCT s) FILTER (WHERE " + m.cond("", 1) + ") FROM k GROUP BY b" + order,
+		"WITH RECURSIVE c(n, i) AS (SELECT 0, min(i) FROM " + a + " UNION ALL SELECT n + 1, (SELECT min(k.i) FROM " + a + " k WHERE k.i > c.i) FROM c WHERE n < 5) SELECT * FROM c" + order,
+		"SELECT * FROM (PIVOT (SELECT b, i % 3 AS g, id FROM k" + where + ") ON g IN (0, 1, 2) USING count(*) GROUP BY b)" + order,
+		"SELECT count(*), sum(id) FROM " + a + " TABLESAMPLE 100 PERCENT" + where,
+		"SELECT length(s), upper(s), s[2:4], s || '!', replace(s, 'it', 'IT'), s COLLATE NOCASE = 'IT''S 7', regexp_matches(s, '[0-9]$'), md5(y), octet_length(y) FROM " + a + where + order,
+		"SELECT id, (SELECT max(y.id) FROM " + b + " y WHERE y.d = x.d AND y.id < x.id) FROM " + a + " x WHERE " + m.cond("x.", 1) + order,
+		"SELECT columns('^[ibd]$') FROM " + a + where + order,
+	}
+	if !m.plain {
+		forms = append(forms,
+			"SELECT id, u FROM "+a+", unnest(a) AS g(u)"+where+order,
+			"SELECT id, len(a), list_sum(a), list_filter(a, lambda e: e > 1), a[-1], list_contains(a, 0), array_to_string(a, '-'), r.y || 'x', struct_extract(r, 'x') + 1, r IS NULL FROM "+a+where+order,
+			"SELECT id, a, r, t FROM "+a+" WHERE a "+m.of("=", "<", "IS DISTINCT FROM")+" [1, NULL, 3] OR r "+m.of("=", "<>")+" {'x': 1, 'y': 'r1'}"+order,
+			"SELECT r, count(*), max(t), min(a) FROM "+a+where+" GROUP BY r"+order,
+			"SELECT x.id FROM "+a+" x JOIN "+b+" y ON x.r = y.r AND x.a = y.a WHERE "+m.cond("x.", 1)+order,
+			"SELECT id, unnest(r), extract(second FROM t), t + INTERVAL 1 HOUR, t < TIME '00:10:00' FROM "+a+where+order)
+	}
+	return m.of(forms...)
 }
 
 // TestQueriesAgreeWithNativeTables runs generated queries over tables of the lake, with files read by the engine and by
