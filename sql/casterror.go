@@ -15,7 +15,7 @@ import (
 // gives other rows each time.
 func (s *Session) explainCast(ctx context.Context, what, table string, cols []types.Field, failed error, values func(i int) (engineText, error)) error {
 	var e *EngineError
-	if !errors.As(failed, &e) || e.Kind != "Conversion" && e.Kind != "Out of Range" {
+	if !errors.As(failed, &e) || !e.ofCast() {
 		return failed
 	}
 	for i, f := range cols {
@@ -30,7 +30,13 @@ func (s *Session) explainCast(ctx context.Context, what, table string, cols []ty
 			hint = "nanoseconds reach from 1677-09-21 to 2262-04-11 in the engine; tarn write takes all years"
 		}
 		value, err := s.text(ctx, "SELECT CAST(x AS VARCHAR) FROM ("+text.text+") q(x) WHERE x IS NOT NULL AND "+bad+" LIMIT 1")
+		if err == nil && value == "" && isNestedType(types.ArrowType(f.Type)) { // TRY_CAST gives NULL for a part of it
+			_, err = s.text(ctx, "SELECT CAST(count(CAST(x AS "+duckType(f.Type)+")) AS VARCHAR) FROM ("+text.text+") q(x)")
+		}
 		s.dropScans()
+		if part := (*EngineError)(nil); errors.As(err, &part) && part.ofCast() {
+			return &Error{Msg: fmt.Sprintf("%s %s: column %s: %s: it is %s", what, table, f.Name, part.Msg, f.Type.AsNullable()), Hint: hint, Err: fmt.Errorf("%w: %w", tarn.ErrInvalid, failed)}
+		}
 		if err == nil && value != "" {
 			return &Error{
 				Msg:  fmt.Sprintf("%s %s: column %s: value %s does not fit %s", what, table, f.Name, shortValue(value), f.Type.AsNullable()),

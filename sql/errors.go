@@ -67,10 +67,22 @@ func (e *EngineError) Unwrap() error {
 		return tarn.ErrNotExist
 	case e.Kind == "Parser", e.Kind == "Binder", e.Kind == "Catalog", e.Kind == "Syntax":
 		return tarn.ErrInvalid
+	case e.noCast():
+		return tarn.ErrInvalid
 	case e.Kind == "Not implemented":
 		return tarn.ErrUnsupported
 	}
 	return nil
+}
+
+// ofCast says that a value could not become one of another type.
+func (e *EngineError) ofCast() bool {
+	return e.Kind == "Conversion" || e.Kind == "Out of Range" || e.Kind == "Binder" && strings.HasPrefix(e.Msg, "STRUCT to STRUCT cast")
+}
+
+// noCast says that a type cannot become another, whatever the value.
+func (e *EngineError) noCast() bool {
+	return e.Kind == "Conversion" && strings.HasPrefix(e.Msg, "Unimplemented type for cast")
 }
 
 // Error is an error with a hint what to do.

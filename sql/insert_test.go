@@ -83,6 +83,27 @@ func TestUpdateTellsWhatDoesNotFit(t *testing.T) {
 	})
 }
 
+// What does not fit a part of a nested column is told with the column.
+func TestPartsThatDoNotFit(t *testing.T) {
+	both(t, func(t *testing.T, s *sql.Session) {
+		must(t, s, `CREATE TABLE k (id INT, a ARRAY<ARRAY<INT>>, r ROW<x INT, y DATE>, m MAP<STRING, ROW<a INT>>, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1')`)
+		must(t, s, `INSERT INTO k VALUES (1, [[1]], {'x': 1}, MAP {'k': {'a': 1}})`)
+		for _, c := range [][2]string{
+			{`INSERT INTO k (id, a) VALUES (2, [['x']])`, "insert into db.k: column a: Could not convert string 'x' to INT32"},
+			{`INSERT INTO k (id, a) SELECT 2, [[3000000000]]`, "insert into db.k: column a: "},
+			{`INSERT INTO k (id, r) SELECT id, {'x': 'abc'} FROM k`, "insert into db.k: column r: Could not convert string 'abc' to INT32"},
+			{`INSERT INTO k (id, r) VALUES (2, {'nope': 1})`, "insert into db.k: column r: "},
+			{`INSERT INTO k (id, m) VALUES (2, MAP {'k': 1})`, "insert into db.k: column m: "},
+			{`INSERT INTO k (id, m) VALUES (2, MAP {'k': 1}), (3, MAP {'k': {'a': 1}})`, "(INTEGER -> STRUCT(a INTEGER))"},
+			{`UPDATE k SET r = {'x': 'abc'}`, "update db.k: column r: Could not convert string 'abc' to INT32"},
+			{`UPDATE k SET a = [['x']] WHERE id = 1`, "update db.k: column a: Could not convert string 'x' to INT32"},
+		} {
+			fails(t, s, c[0], tarn.ErrInvalid, c[1])
+		}
+		want(t, s, `SELECT * FROM k`, `1|[[1]]|{"x":1,"y":null}|[{"key":"k","value":{"a":1}}]`)
+	})
+}
+
 // PARTITION takes the names that folders of partitions have: B062.
 func TestPartitionsByFolderName(t *testing.T) {
 	s := session(t, true)

@@ -82,12 +82,24 @@ func (s *Session) located(ctx context.Context, text engineText, err error) error
 	if errors.As(err, &e) && strings.HasPrefix(e.Msg, `Catalog "`) && strings.HasSuffix(e.Msg, "does not exist!") {
 		e.Hint = "a table's name has at most two parts: database.table"
 	}
-	if e == nil || !e.noTable {
+	if e == nil {
 		return err
 	}
-	_, rest, _ := strings.Cut(e.Msg, "Table with name ")
-	name, _, ok := strings.Cut(rest, " does not exist!")
-	if !ok {
+	_, rest, ok := strings.Cut(e.Msg, "Table with name ")
+	name, _, named := strings.Cut(rest, " does not exist")
+	if !ok || !named {
+		return err
+	}
+	name = strings.Trim(name, `"`)
+	if known := s.ofLake(ctx, name); known != "" {
+		own := &parse.Error{Msg: fmt.Sprintf("this statement is DuckDB's, and not supported for table %s of the lake", known), Hint: "DuckDB has tables of the lake in queries only", Text: text.script}
+		if e.Place == nil {
+			return &Error{Msg: own.Msg, Hint: own.Hint, Err: tarn.ErrUnsupported}
+		}
+		own.Pos = e.Place.Pos
+		return own
+	}
+	if !e.noTable {
 		return err
 	}
 	e.Msg, e.Hint = "table "+name+" does not exist", "write database.table, or USE a database first"
@@ -103,6 +115,17 @@ func (s *Session) located(ctx context.Context, text engineText, err error) error
 		e.Place.Msg = e.Msg
 	}
 	return err
+}
+
+// ofLake gives the whole name of a table if the lake has it.
+func (s *Session) ofLake(ctx context.Context, name string) string {
+	if !strings.Contains(name, ".") {
+		name = s.db + "." + name
+	}
+	if _, err := s.cat.Table(ctx, name); err != nil {
+		return ""
+	}
+	return name
 }
 
 // run gives a text to the engine as it is.

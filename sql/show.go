@@ -210,6 +210,9 @@ func createText(t *tarn.Table) (string, error) {
 		lines = append(lines, "  PRIMARY KEY "+quoted(k)+" NOT ENFORCED")
 	}
 	id := t.Ident()
+	if id.System != "" {
+		return "", &Error{Msg: t.Name() + " is a system table, which nobody creates", Hint: "DESCRIBE shows its columns", Err: tarn.ErrInvalid}
+	}
 	text := "CREATE TABLE " + parse.Quote(id.Database) + "." + parse.Quote(id.Table) + " (\n" + strings.Join(lines, ",\n") + "\n)"
 	if c := t.Comment(); c != "" {
 		text += " COMMENT " + parse.QuoteString(c)

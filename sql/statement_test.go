@@ -188,6 +188,26 @@ func TestNamesOfTooManyParts(t *testing.T) {
 	})
 }
 
+// Statements that DuckDB would run on tables of its own are refused by what they are, not by tables that are said not to be there.
+func TestStatementsOfTheEngineOnly(t *testing.T) {
+	both(t, func(t *testing.T, s *sql.Session) {
+		must(t, s, `CREATE TABLE t (id INT); INSERT INTO t VALUES (1)`)
+		for _, q := range []string{
+			`ANALYZE t`, `ANALYZE db.t`, `VACUUM t`, `CREATE INDEX i ON t (id)`, `CREATE INDEX i ON db.t (id)`, `PRAGMA table_info('t')`, `SELECT * FROM query_table('t')`,
+			`SELECT * FROM query('SELECT * FROM t')`, `COMMENT ON TABLE t IS 'x'`, `COMMENT ON COLUMN db.t.id IS 'x'`,
+		} {
+			_, err := run(t.Context(), s, q)
+			if err == nil || !strings.Contains(err.Error(), "not supported") || errors.Is(err, tarn.ErrNotExist) {
+				t.Errorf("%s: error %v", q, err)
+			}
+		}
+		fails(t, s, `ANALYZE nope`, tarn.ErrNotExist, "db.nope does not exist")
+		fails(t, s, `SHOW CREATE TABLE t$files`, tarn.ErrInvalid, "system table")
+		fails(t, s, `INSERT INTO t (id) PARTITION (x = 1) VALUES (1)`, tarn.ErrInvalid, "PARTITION stands before the columns")
+		must(t, s, `CREATE TEMP TABLE own AS SELECT * FROM t; CREATE INDEX i ON own (id); ANALYZE own`)
+	})
+}
+
 // A filter is printed with bare names in a plan: columns that read like SQL must not lead to another filter.
 func TestFiltersOnConfusingNames(t *testing.T) {
 	both(t, func(t *testing.T, s *sql.Session) {

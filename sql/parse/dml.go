@@ -37,6 +37,9 @@ func (p *parser) insert() (Statement, error) {
 		if err != nil {
 			return nil, err
 		}
+		if p.is("PARTITION") {
+			return nil, p.errorAt(p.cur(), "PARTITION stands before the columns", "INSERT INTO t PARTITION (…) (columns) …")
+		}
 	}
 	if at := p.cur(); p.accept("BY", "NAME") {
 		if s.ByName = true; s.Columns != nil {

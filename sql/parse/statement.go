@@ -35,6 +35,8 @@ func (p *parser) statement() (Statement, error) {
 		return p.set()
 	case "BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END":
 		return nil, p.errorAt(t, strings.ToUpper(t.text)+": transactions over several statements are not supported", "each statement that writes is one commit; a snapshot is read by FOR VERSION AS OF")
+	case "COMMENT":
+		return nil, p.errorAt(t, "COMMENT ON is not supported", "write ALTER TABLE t COMMENT '…', or ALTER TABLE t ALTER COLUMN c COMMENT '…'")
 	case "MERGE":
 		return nil, p.errorAt(t, "MERGE INTO is not supported", "INSERT INTO a table with a primary key updates rows that exist; DELETE removes them")
 	}
