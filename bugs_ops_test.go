@@ -251,3 +251,36 @@ func TestSchemaRace(t *testing.T) {
 		t.Errorf("%d schema files, the newest is %d; fields %v (%v)", len(files), tab.SchemaID(), f, err)
 	}
 }
+
+// A table that was given another number of buckets takes no rows in any of them, also in those that have no files yet, until its partition is
+// overwritten: a key would stand in two buckets. Other partitions are written with the new number.
+func TestRowsAfterAnotherNumberOfBuckets(t *testing.T) {
+	for _, key := range []string{"id,dt", ""} {
+		o := opts{"bucket": "1"}
+		if key == "" {
+			o["bucket-key"] = "id"
+		}
+		tab := declare(t, open(t), "d.t", "id INT,dt STRING", key, o, "dt")
+		put(t, tab, []string{`[1,"a"]`, `[2,"a"]`})
+		tab = alter(t, tab, tarn.SetOption{Key: "bucket", Value: "4"})
+		for id := range 12 {
+			w, err := tab.NewWriter(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err = w.Write(t.Context(), rows(t, tab, fmt.Sprintf(`{"id":%d,"dt":"a"}`, id))); err == nil {
+				_, err = w.Commit(t.Context())
+			}
+			if cerr := w.Close(); cerr != nil && err == nil {
+				t.Error(cerr)
+			}
+			if !errors.Is(err, tarn.ErrInvalid) || !strings.Contains(err.Error(), "has 4 buckets now, but this partition was written with 1") {
+				t.Errorf("key %q, row %d: error %v", key, id, err)
+			}
+		}
+		put(t, tab, []string{`[1,"b"]`, `[2,"b"]`, `[3,"b"]`}, []string{`[4,"b"]`})
+		if got := len(get(t, tab, "", "", 0)); got != 6 {
+			t.Errorf("key %q: %d rows, want 6", key, got)
+		}
+	}
+}

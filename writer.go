@@ -164,22 +164,38 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 
 // bucketFiles are the files of a bucket in the newest snapshot.
 func (t *Table) bucketFiles(ctx context.Context, loc datafile.Location) ([]*manifest.DataFile, error) {
-	_, entries, err := t.newestEntries(ctx, plan.Request{
+	req := plan.Request{
 		Partition: func(p []byte) bool { return string(p) == string(loc.Partition) },
 		Bucket:    func(b int) bool { return b == loc.Bucket },
-	})
+	}
+	entries, err := t.entriesOfBuckets(ctx, req)
 	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 { // those of the other buckets tell
+		req.Bucket = nil
+		_, err := t.entriesOfBuckets(ctx, req)
 		return nil, err
 	}
 	out := make([]*manifest.DataFile, len(entries))
 	for i := range entries {
-		e := &entries[i]
-		if n := t.buckets(); n > 0 && e.TotalBuckets > 0 && e.TotalBuckets != n {
-			return nil, invalid("table %s has %d buckets now, but this partition was written with %d: overwrite the partition to distribute its rows anew", t.id, n, e.TotalBuckets)
-		}
-		out[i] = e.File
+		out[i] = entries[i].File
 	}
 	return out, nil
+}
+
+// entriesOfBuckets gives files of a partition to write upon, whose rows are distributed as the table does it now.
+func (t *Table) entriesOfBuckets(ctx context.Context, req plan.Request) ([]manifest.Entry, error) {
+	_, entries, err := t.newestEntries(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		if n, was := t.buckets(), entries[i].TotalBuckets; n > 0 && was > 0 && was != n {
+			return nil, invalid("table %s has %d buckets now, but this partition was written with %d: overwrite the partition to distribute its rows anew", t.id, n, was)
+		}
+	}
+	return entries, nil
 }
 
 // upon gives the files of a bucket that the Writer writes upon: those of the newest snapshot, as what
