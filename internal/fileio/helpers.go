@@ -25,6 +25,19 @@ func ReadFile(ctx context.Context, fs FS, path string) ([]byte, error) {
 	return data[0], nil
 }
 
+// ContextReaderAt is what files are whose reading ends with a context, as those of stores that may not answer.
+type ContextReaderAt interface {
+	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
+}
+
+// ReadAt is f.ReadAt that ends with ctx, if the file can.
+func ReadAt(ctx context.Context, f File, p []byte, off int64) (int, error) {
+	if r, ok := f.(ContextReaderAt); ok {
+		return r.ReadAtContext(ctx, p, off)
+	}
+	return f.ReadAt(p, off)
+}
+
 // Exists tells whether there is a file or folder of that name.
 func Exists(ctx context.Context, fs FS, path string) (bool, error) {
 	_, err := fs.Stat(ctx, path)

@@ -106,7 +106,7 @@ func readFile(ctx context.Context, fsys fileio.FS, path string) ([]byte, error) 
 		return nil, fmt.Errorf("snapshot: %s has %d bytes, which is too much", path, f.Size())
 	}
 	b := make([]byte, f.Size())
-	n, err := f.ReadAt(b, 0)
+	n, err := fileio.ReadAt(ctx, f, b, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("snapshot: read %s: %w", path, err)
 	}

@@ -129,7 +129,10 @@ func (f *file) Close() error {
 }
 
 // ReadAt implements io.ReaderAt. Short reads fetch what follows, too.
-func (f *file) ReadAt(p []byte, off int64) (int, error) {
+func (f *file) ReadAt(p []byte, off int64) (int, error) { return f.ReadAtContext(f.ctx, p, off) }
+
+// ReadAtContext implements fileio.ContextReaderAt.
+func (f *file) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, wrap("read", f.l.path, iofs.ErrInvalid)
 	}
@@ -146,14 +149,14 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	}
 	if len(p) < readAhead {
 		b := &block{off, make([]byte, min(readAhead, f.size-off))}
-		if err := f.fetch(f.ctx, b.data, off); err != nil {
+		if err := f.fetch(ctx, b.data, off); err != nil {
 			return 0, wrap("read", f.l.path, err)
 		}
 		f.ahead.Store(b)
 		b.take(p, off)
 		return len(p), eof
 	}
-	if err := f.fetch(f.ctx, p, off); err != nil {
+	if err := f.fetch(ctx, p, off); err != nil {
 		return 0, wrap("read", f.l.path, err)
 	}
 	return len(p), eof

@@ -122,7 +122,7 @@ func (r *reader) describeChunk(ctx context.Context, c *columnChunk, leaf *node, 
 	for _, e := range c.encodings {
 		x.Encodings = append(x.Encodings, e.String())
 	}
-	p := &pages{win: window{file: r.file}}
+	p := &pages{win: window{ctx: ctx, file: r.file}}
 	if err := p.open(c, leaf); err != nil {
 		return x, err
 	}

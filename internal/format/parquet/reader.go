@@ -105,7 +105,7 @@ func readFooter(ctx context.Context, f fileio.File) (*fileMeta, error) {
 	}
 	n := min(size, 64<<10)
 	b := getBuffer(int(n))
-	if k, err := f.ReadAt(b, size-n); int64(k) < n {
+	if k, err := fileio.ReadAt(ctx, f, b, size-n); int64(k) < n {
 		return nil, fmt.Errorf("read footer: %w", noEOF(err))
 	}
 	tail := b[n-8:]
@@ -121,7 +121,7 @@ func readFooter(ctx context.Context, f fileio.File) (*fileMeta, error) {
 	}
 	if foot+8 > n {
 		b = make([]byte, foot+8)
-		if k, err := f.ReadAt(b, size-foot-8); int64(k) < foot+8 {
+		if k, err := fileio.ReadAt(ctx, f, b, size-foot-8); int64(k) < foot+8 {
 			return nil, fmt.Errorf("read footer: %w", noEOF(err))
 		}
 	}
@@ -189,6 +189,9 @@ func (r *reader) Next(ctx context.Context) (b batch.Batch, err error) {
 	defer guard(&err)
 	if err := ctx.Err(); err != nil {
 		return batch.Batch{}, err
+	}
+	for _, l := range r.all() {
+		l.pages.win.ctx = ctx
 	}
 	rec, err := r.next(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -14,6 +15,7 @@ const (
 
 // window reads a range of a file front to back in large pieces.
 type window struct {
+	ctx  context.Context //nolint:containedctx // of the call that reads at the moment
 	file fileio.File
 	end  int64 // of the range
 	size int   // of a piece
@@ -60,7 +62,7 @@ func (w *window) at(off int64, n int) ([]byte, error) {
 		putBuffer(old)
 	}
 	w.buf, w.off, w.lent = to, off, false
-	if m, err := w.file.ReadAt(to[k:], off+int64(k)); m < size-k {
+	if m, err := fileio.ReadAt(w.ctx, w.file, to[k:], off+int64(k)); m < size-k {
 		w.buf = w.buf[:0]
 		if err == nil || err == io.EOF {
 			err = io.ErrUnexpectedEOF
