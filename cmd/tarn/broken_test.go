@@ -283,6 +283,7 @@ func TestImpossibleMetadata(t *testing.T) {
 		"snapshot a folder": {func(b brokenTable) { b.remove("snapshot/LATEST"); b.folder("snapshot/snapshot-3") }, 1, 1, 6, "snapshot-3"},
 		"snapshot to void":  {func(b brokenTable) { b.link("snapshot/snapshot-3", "nowhere") }, 1, 1, 6, "snapshot-3"},
 		"schema a folder":   {func(b brokenTable) { b.folder("schema/schema-1") }, 1, 1, 6, "schema-1"},
+		"schema to void":    {func(b brokenTable) { b.link("schema/schema-1", "nowhere") }, 1, 1, 6, "schema-1"},
 		"hint to itself":    {func(b brokenTable) { b.link("snapshot/LATEST", "LATEST") }, 0, 0, 0, "cannot be read"},
 		"hint is a folder":  {func(b brokenTable) { b.folder("snapshot/LATEST") }, 0, 0, 0, "cannot be read"},
 		"no folder there":   {func(b brokenTable) { b.remove("bucket-0"); b.put("bucket-0", nil) }, 1, 1, 6, "bucket-0"},

@@ -325,7 +325,7 @@ func (c *Committer) put(ctx context.Context, s *snapshot.Snapshot, data []byte) 
 
 // refused reports whether a file system has said for certain that it did not write.
 func refused(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, fileio.ErrNoSpace) ||
+	return errors.Is(err, fileio.ErrRefused) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fileio.ErrNoSpace) ||
 		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) // of other file systems
 }
 

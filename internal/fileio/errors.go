@@ -18,6 +18,17 @@ var ErrFolder = errors.New("it is a folder, not a file")
 // ErrUnreachable means that a store does not answer, or that it cannot do what it is asked to at the moment.
 var ErrUnreachable = errors.New("the store cannot be reached")
 
+// ErrRefused is what errors of PutIfAbsent are after which nothing was written for certain.
+var ErrRefused = errors.New("the store refuses it")
+
+// Refused makes an error an ErrRefused.
+func Refused(err error) error { return &refusedError{err} }
+
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error        { return e.error }
+func (e *refusedError) Is(target error) bool { return target == ErrRefused }
+
 // Unreachable tells errors of reaching a store from those of what it holds: trying again later helps.
 func Unreachable(err error) bool {
 	var op *net.OpError

@@ -21,7 +21,7 @@ type FS interface {
 	Create(ctx context.Context, path string) (Writer, error)
 	// PutIfAbsent writes a small file at once if there is none of that name; else the error is
 	// fs.ErrExist and nothing changes. It is atomic: of several callers one wins, and no reader ever
-	// sees a part of the file. An error that is not fs.ErrExist leaves open whether it was written.
+	// sees a part of the file. An error that is neither fs.ErrExist nor ErrRefused leaves open whether it was written.
 	// It is durable when it returns, if the file system syncs.
 	PutIfAbsent(ctx context.Context, path string, data []byte) error
 	// Put writes a small file at once, replacing atomically what is there.

@@ -91,7 +91,14 @@ func (m *Manager) Latest(ctx context.Context) (*Schema, error) {
 	if id < 0 {
 		return nil, fmt.Errorf("schema: no schema in %s: %w", m.dir, iofs.ErrNotExist)
 	}
-	return m.Get(ctx, id)
+	s, err := m.Get(ctx, id)
+	if errors.Is(err, iofs.ErrNotExist) {
+		// A table that is just dropped has none any more.
+		if again, lerr := m.LatestID(ctx); lerr == nil && again >= id {
+			return nil, fmt.Errorf("schema: %s is no file that can be read: it is a folder, or a link that leads nowhere", m.Path(id))
+		}
+	}
+	return s, err
 }
 
 // Commit writes a schema file. The error is fs.ErrExist if there is one of that number: somebody else

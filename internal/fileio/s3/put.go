@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	mrand "math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,10 +68,13 @@ func (s *FS) PutIfAbsent(ctx context.Context, p string, data []byte) error {
 				return wrap(op, p, fmt.Errorf("it exists after a request without an answer, and whether we wrote it cannot be seen: %w", e))
 			}
 			retry = true
-		case code == http.StatusConflict:
+		case code == http.StatusConflict && transient(err):
 			retry = true // another request for the same key was under way: nothing was written
 		case code == 0 || code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests:
 			unknown, retry = true, true
+		}
+		if !retry && !unknown { // as where a folder, or a file instead of one, is in the way
+			return fileio.Refused(wrap(op, p, err))
 		}
 		if !retry || try >= s.retries {
 			return wrap(op, p, err)
@@ -78,6 +83,12 @@ func (s *FS) PutIfAbsent(ctx context.Context, p string, data []byte) error {
 			return wrap(op, p, err)
 		}
 	}
+}
+
+// transient tells a conflict of requests from one of names.
+func transient(err error) bool {
+	var r minio.ErrorResponse
+	return errors.As(err, &r) && slices.Contains([]string{"ConditionalRequestConflict", "OperationAborted", ""}, r.Code)
 }
 
 // wroteIt tells whether the object at l was written by the call with that number.

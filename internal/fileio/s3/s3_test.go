@@ -43,6 +43,7 @@ func TestOnServer(t *testing.T) {
 		{"LostAnswers", testLostAnswers},
 		{"LostAnswersRace", testLostAnswersRace},
 		{"Conflict", testConflict},
+		{"NamesInTheWay", testNamesInTheWay},
 		{"BrokenReads", testBrokenReads},
 		{"Unreachable", testUnreachable},
 		{"Requests", testRequests},
@@ -186,6 +187,29 @@ func testConflict(t *testing.T, srv *s3test.Server) {
 	n = 0
 	if err := newFS(t, opts).PutIfAbsent(t.Context(), p, []byte("x")); !errors.Is(err, iofs.ErrExist) || n != 4 {
 		t.Errorf("after %d requests: %v", n, err)
+	}
+}
+
+// A folder where a file is to be, or a file where a folder is, is told at once and for certain, where the store
+// minds it.
+func testNamesInTheWay(t *testing.T, srv *s3test.Server) {
+	opts := srv.Options
+	n := 0
+	opts.Transport = transport{func(r *http.Request) (*http.Response, error) {
+		if isConditional(r) {
+			n++
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	}}
+	s, root := newFS(t, opts), srv.Root()
+	if err := s.Put(t.Context(), root+"/folder/file", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"/folder", "/folder/file/below"} {
+		n = 0
+		if err := s.PutIfAbsent(t.Context(), root+p, []byte("y")); !errors.Is(err, fileio.ErrRefused) || !strings.Contains(err.Error(), p) || n != 1 {
+			t.Errorf("%s, after %d requests: %v", p, n, err)
+		}
 	}
 }
 
