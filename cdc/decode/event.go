@@ -84,8 +84,9 @@ type Position interface {
 	MarshalBinary() ([]byte, error)
 }
 
-// Row is a changed row. Values has one for each column of the shape: JSON text, as json.Marshal makes it, or, by the
-// column's Encoding, plain text; nil is NULL. They are parts of the message: neither may be changed. The row before an
+// Row is a changed row. Values has one for each column of the shape: JSON text, as json.Marshal makes it of numbers, texts,
+// truth values and time.Time, or, by the column's Encoding, plain text, bytes in base64 (as it makes them of []byte) and others;
+// nil is NULL. They are parts of the message: neither may be changed. The row before an
 // update (types.UpdateBefore) stands right before the one after it.
 type Row struct {
 	Kind   types.RowKind

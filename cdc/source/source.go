@@ -9,7 +9,10 @@ import (
 
 // Source gives the changes of databases, in order. It is used by one goroutine.
 //
-// A source gives the same events after the same position: that is what exactly-once rests on.
+// A source gives the same events after the same position: that is what exactly-once rests on. What it knows of tables is
+// in the events: a table's columns are the decode.Shape of its rows, one for as long as they are the same, and another one
+// when they change. A lost connection is an error of Fetch, which ends the job behind its newest checkpoint; starting
+// it again goes on from there.
 type Source interface {
 	// Open starts behind a position that an earlier Source of the same kind and configuration gave with an
 	// event (its bytes); nil is the beginning. It is called once.
@@ -19,7 +22,8 @@ type Source interface {
 	// kind Bad; an error means that the source cannot go on. The slice, not what it refers to, may be used
 	// again by the next call.
 	Fetch(ctx context.Context) ([]decode.Event, error)
-	// Ack says that everything up to the position is durable, so that the source need not keep it.
+	// Ack says that everything up to the position is durable, so that the source need not keep it. It is not called while
+	// a table is set aside, which the next start tries again from where it stopped.
 	Ack(ctx context.Context, upTo []byte) error
 	// Close ends the source; a second call does nothing.
 	Close() error
