@@ -182,7 +182,7 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 	if ev.Kind == decode.Bad {
 		return w.bad(ev)
 	}
-	if ev.Kind != decode.Rows && ev.Kind != decode.DDL {
+	if ev.Kind != decode.Rows && (ev.Kind != decode.DDL || !truncates(ev.DDL)) { // the columns come with the next rows
 		return nil
 	}
 	if ev.Table.Name == "" && ev.Kind == decode.Rows {
@@ -194,12 +194,10 @@ func (w *Writer) Apply(ctx context.Context, ev *decode.Event) error {
 	if err != nil || t == nil || t.skip != nil || t.failed != nil {
 		return err
 	}
-	if ev.Kind == decode.DDL { // the columns come with the next rows
-		if truncates(ev.DDL) {
-			t.warn(located(ev, errors.New("the source emptied the table (TRUNCATE), and its rows stay in the lake: delete them there if they are to go")))
-			if w.o.truncated != nil {
-				w.o.truncated(t.name)
-			}
+	if ev.Kind == decode.DDL {
+		t.warn(located(ev, errors.New("the source emptied the table (TRUNCATE), and its rows stay in the lake: delete them there if they are to go")))
+		if w.o.truncated != nil {
+			w.o.truncated(t.name)
 		}
 		return nil
 	}
