@@ -28,11 +28,6 @@ const (
 	// rowOverhead is the memory a row takes beside its columns: sequence number, kind, reference, and
 	// keys while sorting.
 	rowOverhead = 9 + 8 + 40
-
-	// A sorted buffer is gathered in pieces as large as memory allows: its rows lie scattered, so a
-	// piece of a column touches nearly all of the column, and few pieces touch it few times.
-	flushRows  = 1 << 18
-	flushBytes = 48 << 20
 )
 
 // sortBuffer holds rows in the order in which they came, in the columns of job.in.
@@ -204,7 +199,7 @@ func (b *sortBuffer) sorted() (grouped, error) {
 		return nil, fmt.Errorf("lsm: sort buffer: %w", err)
 	}
 	s := kv.SortRows(keys, b.rows)
-	piece := max(1024, min(flushRows, int(flushBytes/(b.bytes/int64(max(len(b.rows), 1))+1))))
+	piece := pieceRows(len(b.cols), b.bytes/int64(max(len(b.rows), 1)))
 	return &sortedRows{window: b.recs, rows: b.rows, sorted: s, ver: ver, piece: piece}, nil
 }
 

@@ -11,7 +11,20 @@ const (
 	unpacked = 3
 	// leastRows and mostRows are the rows of a batch: of fewer the work for each batch counts.
 	leastRows, mostRows = 16, 8192
+
+	// A sorted buffer is gathered in pieces as large as memory allows: its rows lie scattered, so a
+	// piece of a column touches nearly all of the column, and few pieces touch it few times.
+	flushRows  = 1 << 18
+	flushBytes = 48 << 20
+	// The columns of wide rows are small and stay in the cache: their pieces need not be large.
+	flushColumns, leastFlush = 24, 4 << 20
 )
+
+// pieceRows is how many keys of a sorted buffer are gathered at once, by its columns and the bytes of a row.
+func pieceRows(columns int, width int64) int {
+	size := max(leastFlush, flushBytes*flushColumns/max(columns, flushColumns))
+	return int(max(256, min(flushRows, int64(size)/(width+1))))
+}
 
 // fit makes a merge of runs fit into memory: wide rows come in smaller batches, and if that is not enough,
 // fewer runs are merged at once. target is the rows of a result.

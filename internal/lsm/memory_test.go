@@ -46,3 +46,23 @@ func TestMergesFitIntoMemory(t *testing.T) {
 		}
 	}
 }
+
+// What is gathered of a sorted buffer at once: few large pieces of usual rows, small ones of rows of many columns.
+func TestPiecesOfWideRows(t *testing.T) {
+	for _, c := range []struct {
+		columns int
+		width   int64
+		most    int64 // bytes
+		least   int
+	}{
+		{columns: 4, width: 60, most: 48 << 20, least: 200_000},
+		{columns: 12, width: 300, most: 48 << 20, least: 150_000},
+		{columns: 100, width: 2000, most: 12 << 20, least: 5000},
+		{columns: 1000, width: 16_000, most: 4 << 20, least: 256},
+		{columns: 4, width: 10_000_000, most: 256 * 10_000_000, least: 256},
+	} {
+		if rows := pieceRows(c.columns, c.width); rows < c.least || int64(rows)*c.width > c.most {
+			t.Errorf("%+v: %d rows", c, rows)
+		}
+	}
+}
