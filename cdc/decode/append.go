@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 
@@ -136,6 +137,9 @@ func appendInt(raw []byte, from *Column, t types.Type, bits uint, put func(int64
 	v, ok := intOf(raw, from)
 	if !ok {
 		return wrong(raw, from, t, "")
+	}
+	if v < 0 && strings.Contains(from.SourceType, "unsigned") {
+		return wrong(raw, from, t, "it was unsigned and over the limit of the number it was sent as; Debezium sends all digits by bigint.unsigned.handling.mode=precise")
 	}
 	if v<<(64-bits)>>(64-bits) != v {
 		return wrong(raw, from, t, "it is too large; a wider type holds it")

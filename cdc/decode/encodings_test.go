@@ -69,6 +69,8 @@ func TestDebeziumEncodings(t *testing.T) {
 		{`"type":"int16"`, "2", "SMALLINT", "BOOLEAN", "true"}, // tinyint(1), types: {"tinyint(1)": boolean}
 		{`"type":"int32"`, "65535", "INT", "", "65535"},        // smallint unsigned
 		{`"type":"int64"`, "4294967295", "BIGINT", "", "4294967295"},
+		{`"type":"int64","parameters":{"__debezium.source.column.type":"BIGINT UNSIGNED"}`, "-1", "BIGINT", "", "ERR bigint.unsigned.handling.mode"},
+		{`"type":"int64","parameters":{"__debezium.source.column.type":"BIGINT"}`, "-1", "BIGINT", "", "-1"},
 		{`"type":"boolean"`, "true", "BOOLEAN", "", "true"},
 		{`"type":"float"`, "0.1", "FLOAT", "", "0.1"},
 		{`"type":"double"`, `"NaN"`, "DOUBLE", "", "NaN"},
