@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tarnlake/tarn/internal/fileio"
@@ -45,10 +46,13 @@ type env struct {
 	now    func() time.Time
 	log    *slog.Logger
 	events *Events
+
+	mu         sync.Mutex
+	isPortable map[string]bool // data files that were asked for
 }
 
 func newEnv(fs fileio.FS, o *OpenOptions) *env {
-	e := &env{fs: fs}
+	e := &env{fs: fs, isPortable: map[string]bool{}}
 	if o != nil {
 		e.opts = *o
 	}

@@ -48,7 +48,7 @@ func (p *Plan) SplitRaw(ctx context.Context, accept func(path string) bool) (fil
 					break
 				}
 			}
-			raw = accept(name) && portable(ctx, fs, path)
+			raw = accept(name) && p.t.env.portable(ctx, fs, path)
 			paths = append(paths, name)
 		}
 		if raw {
@@ -60,15 +60,33 @@ func (p *Plan) SplitRaw(ctx context.Context, accept func(path string) bool) (fil
 	return files, &r
 }
 
+// maxPortable bounds how many files are remembered.
+const maxPortable = 100_000
+
 // portable tells whether a file can be left to another reader. A file that cannot be opened cannot: reading it here
-// tells why.
-func portable(ctx context.Context, fs fileio.FS, path string) bool {
+// tells why. Data files never change, so it is found out once.
+func (e *env) portable(ctx context.Context, fs fileio.FS, path string) bool {
+	e.mu.Lock()
+	ok, known := e.isPortable[path]
+	e.mu.Unlock()
+	if known {
+		return ok
+	}
 	f, err := fs.Open(ctx, path)
 	if err != nil {
 		return false
 	}
-	ok, err := parquet.Portable(ctx, f)
-	return errors.Join(err, f.Close()) == nil && ok
+	ok, err = parquet.Portable(ctx, f)
+	if errors.Join(err, f.Close()) != nil {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.isPortable) >= maxPortable {
+		clear(e.isPortable)
+	}
+	e.isPortable[path] = ok
+	return ok
 }
 
 // Parts is the number of pieces that OpenPart reads.
