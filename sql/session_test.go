@@ -138,6 +138,9 @@ func TestSessionPartitionedAppendTable(t *testing.T) {
 		want(t, s, `SELECT n FROM log WHERE ts > TIMESTAMP '2026-01-02 00:00:00'`, "1")
 		must(t, s, `INSERT OVERWRITE log PARTITION (dt = '2026-01-03') SELECT NULL, 'err', 5`)
 		want(t, s, `SELECT level, n, dt FROM log ORDER BY n`, "info|1|2026-01-02 / err|5|2026-01-03")
+		// A partition without a value is that of each row.
+		must(t, s, `INSERT OVERWRITE log PARTITION (dt) SELECT NULL, 'new', n, dt FROM log WHERE n = 5`)
+		want(t, s, `SELECT level, n, dt FROM log ORDER BY n`, "info|1|2026-01-02 / new|5|2026-01-03")
 		want(t, s, `SELECT count(*), sum(record_count) FROM log$partitions`, "2|2")
 		must(t, s, `ALTER TABLE log DROP PARTITION (dt = '2026-01-02')`)
 		want(t, s, `SELECT count(*) FROM log`, "1")
