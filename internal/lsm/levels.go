@@ -93,27 +93,38 @@ func (l *levels) update(before, after []*manifest.DataFile) error {
 	for _, f := range before {
 		gone[id{f.Name, f.Level}] = true
 	}
-	zero := slices.DeleteFunc(slices.Clone(l.zero), func(f *manifest.DataFile) bool { return gone[id{f.Name, f.Level}] })
-	high := slices.Clone(l.high)
-	for i := range high {
-		high[i] = slices.DeleteFunc(slices.Clone(high[i]), func(s span) bool { return gone[id{s.file.Name, s.file.Level}] })
+	zero, high := l.zero, slices.Clone(l.high)
+	changed := make([]bool, len(high))
+	if len(before) > 0 {
+		zero = slices.DeleteFunc(slices.Clone(zero), func(f *manifest.DataFile) bool { return gone[id{f.Name, f.Level}] })
+		for i := range high {
+			high[i] = slices.DeleteFunc(slices.Clone(high[i]), func(s span) bool { return gone[id{s.file.Name, s.file.Level}] })
+		}
 	}
+	var fresh []*manifest.DataFile
 	for _, f := range after {
 		if f.Level < 0 || f.Level > len(high) {
 			return fmt.Errorf("lsm: %w: %s is of level %d, there are %d levels", ErrCorrupt, f.Name, f.Level, len(high)+1)
 		}
 		if f.Level == 0 {
-			zero = append(zero, f)
+			fresh = append(fresh, f)
 			continue
 		}
 		s, err := l.t.span(f)
 		if err != nil {
 			return err
 		}
-		high[f.Level-1] = append(high[f.Level-1], s)
+		i := f.Level - 1
+		if !changed[i] {
+			high[i], changed[i] = slices.Clone(high[i]), true
+		}
+		high[i] = append(high[i], s)
 	}
-	slices.SortFunc(zero, func(a, b *manifest.DataFile) int { return older(b, a) })
+	zero = newest(fresh, zero)
 	for i, spans := range high {
+		if !changed[i] {
+			continue
+		}
 		slices.SortFunc(spans, func(a, b span) int { return a.min.Compare(b.min) })
 		for j := 1; j < len(spans); j++ {
 			if spans[j].min.Compare(spans[j-1].max) <= 0 && !l.t.floatKeys() {
@@ -123,4 +134,19 @@ func (l *levels) update(before, after []*manifest.DataFile) error {
 	}
 	l.zero, l.high = zero, high
 	return nil
+}
+
+// newest puts files of level 0 to others that are in order. They are newer than all of these as a rule, so that of
+// many files that nobody compacts only few are compared.
+func newest(fresh, zero []*manifest.DataFile) []*manifest.DataFile {
+	if len(fresh) == 0 {
+		return zero
+	}
+	newestFirst := func(a, b *manifest.DataFile) int { return older(b, a) }
+	slices.SortFunc(fresh, newestFirst)
+	out := slices.Concat(fresh, zero)
+	if len(zero) > 0 && newestFirst(fresh[len(fresh)-1], zero[0]) > 0 {
+		slices.SortFunc(out, newestFirst)
+	}
+	return out
 }
