@@ -1,6 +1,9 @@
 package lsm
 
 import (
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
 )
 
@@ -9,8 +12,10 @@ const (
 	mergeMemory = 256 << 20
 	// unpacked is about how much larger rows are in memory than in files.
 	unpacked = 3
-	// leastRows and mostRows are the rows of a batch: of fewer the work for each batch counts.
-	leastRows, mostRows = 16, 8192
+	// leastRows and mostRows are the rows of a batch.
+	leastRows, mostRows = 1, 8192
+	// tempBytes is about the most bytes of a batch of a temporary run: many of them are merged at once.
+	tempBytes = 2 << 20
 
 	// A sorted buffer is gathered in pieces as large as memory allows: its rows lie scattered, so a
 	// piece of a column touches nearly all of the column, and few pieces touch it few times.
@@ -23,7 +28,7 @@ const (
 // pieceRows is how many keys of a sorted buffer are gathered at once, by its columns and the bytes of a row.
 func pieceRows(columns int, width int64) int {
 	size := max(leastFlush, flushBytes*flushColumns/max(columns, flushColumns))
-	return int(max(256, min(flushRows, int64(size)/(width+1))))
+	return int(max(1, min(flushRows, int64(size)/(width+1))))
 }
 
 // fit makes a merge of runs fit into memory: wide rows come in smaller batches, and if that is not enough,
@@ -57,4 +62,27 @@ func fit(units [][]span, o *datafile.ReadOptions, fan, target int, memory int64)
 	// A result is as wide as its widest rows may be; it is held beside the runs.
 	target = int(min(int64(target), max(memory/4/max(widest, 1), leastRows)))
 	return fan, target
+}
+
+// fitTemp does the same for temporary runs, whose batches are known.
+func fitTemp(temp []*tempRun, fan int, memory int64) (int, int) {
+	var widest, row int64 = 1, 1
+	for _, x := range temp {
+		widest, row = max(widest, x.batch), max(row, x.row)
+	}
+	return max(min(fan, int(memory/widest)), 2), int(min(max(memory/4/row, leastRows), mostRows))
+}
+
+// pieces cuts a batch so that each piece has few bytes, as long as it has more than a row.
+func pieces(rec arrow.RecordBatch, most int64) []arrow.RecordBatch {
+	n := rec.NumRows()
+	parts := min((batch.SizeOf(rec)+most-1)/most, n)
+	if parts <= 1 {
+		return []arrow.RecordBatch{rec}
+	}
+	out := make([]arrow.RecordBatch, 0, parts)
+	for i := range parts {
+		out = append(out, rec.NewSlice(i*n/parts, (i+1)*n/parts))
+	}
+	return out
 }

@@ -1,8 +1,14 @@
 package lsm
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
 )
@@ -59,10 +65,60 @@ func TestPiecesOfWideRows(t *testing.T) {
 		{columns: 12, width: 300, most: 48 << 20, least: 150_000},
 		{columns: 100, width: 2000, most: 12 << 20, least: 5000},
 		{columns: 1000, width: 16_000, most: 4 << 20, least: 256},
-		{columns: 4, width: 10_000_000, most: 256 * 10_000_000, least: 256},
+		{columns: 4, width: 10_000_000, most: 48 << 20, least: 4},
 	} {
 		if rows := pieceRows(c.columns, c.width); rows < c.least || int64(rows)*c.width > c.most {
 			t.Errorf("%+v: %d rows", c, rows)
+		}
+	}
+}
+
+// The same is true of runs that were spilled, whose rows are as wide as a user likes and of which many are merged
+// at once. Of rows as they usually are nothing is cut.
+func TestTemporaryRunsFitIntoMemory(t *testing.T) {
+	const memory = 256 << 20
+	for _, c := range []struct {
+		runs, rows, width int
+		usual             bool
+	}{
+		{runs: 40, rows: 8192, width: 100, usual: true},
+		{runs: 128, rows: 1 << 18, width: 100, usual: true}, // what a buffer gives at once
+		{runs: 40, rows: 1000, width: 20_000},
+		{runs: 1000, rows: 40, width: 1 << 20},
+		{runs: 1000, rows: 4, width: 10 << 20},
+	} {
+		b := array.NewStringBuilder(arrowmemory.DefaultAllocator)
+		v := strings.Repeat("x", c.width)
+		b.ReserveData(c.rows * c.width)
+		for range c.rows {
+			b.Append(v)
+		}
+		schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.BinaryTypes.String}}, nil)
+		run, rows := &tempRun{}, int64(0)
+		for _, rec := range pieces(array.NewRecordBatch(schema, []arrow.Array{b.NewArray()}, int64(c.rows)), tempBytes) {
+			size := batch.SizeOf(rec)
+			if size > tempBytes+tempBytes/8 && rec.NumRows() > 1 {
+				t.Errorf("%+v: a batch of %d rows has %d bytes", c, rec.NumRows(), size)
+			}
+			rows += rec.NumRows()
+			run.batch, run.row = max(run.batch, size), max(run.row, size/rec.NumRows())
+		}
+		if rows != int64(c.rows) {
+			t.Errorf("%+v: %d rows", c, rows)
+		}
+		temp := make([]*tempRun, c.runs)
+		for i := range temp {
+			temp[i] = run
+		}
+		fan, target := fitTemp(temp, 128, memory)
+		if held := int64(min(fan, c.runs)) * run.batch; held > memory && fan > 2 {
+			t.Errorf("%+v: %d runs of %d bytes at once", c, fan, run.batch)
+		}
+		if made := int64(target) * run.row; made > memory/4 && target > 1 {
+			t.Errorf("%+v: results of %d rows of %d bytes", c, target, run.row)
+		}
+		if usual := fan > 100 && target == mostRows; usual != c.usual {
+			t.Errorf("%+v: %d runs at once, results of %d rows", c, fan, target)
 		}
 	}
 }

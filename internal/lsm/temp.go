@@ -30,6 +30,8 @@ type tempRun struct {
 	left bool // it still has its name
 	rows int64
 	size int64
+	// batch and row are the bytes in memory of its largest batch, and of the rows of a batch at most, on average.
+	batch, row int64
 }
 
 func (t *Table) newTempRun() (*tempRun, error) {
@@ -90,8 +92,12 @@ func (t *Table) mergeTemp(ctx context.Context, in grouped, j *job) (x *tempRun, 
 			return x, err
 		}
 		x.rows += b.NumRows()
-		if err := w.Write(b.RecordBatch); err != nil {
-			return x, fmt.Errorf("lsm: spill to %s: %w", x.path, err)
+		for _, rec := range pieces(b.RecordBatch, tempBytes) {
+			size := batch.SizeOf(rec)
+			x.batch, x.row = max(x.batch, size), max(x.row, size/rec.NumRows())
+			if err := w.Write(rec); err != nil {
+				return x, fmt.Errorf("lsm: spill to %s: %w", x.path, err)
+			}
 		}
 	}
 	if err := errors.Join(w.Close(), buf.Flush()); err != nil {
@@ -166,8 +172,7 @@ func tempRuns(temp []*tempRun) []kv.Run {
 	return out
 }
 
-// reduce merges neighbouring temporary runs until there are at most fan of them, in batches of target rows (0: as
-// usual). After an error it
+// reduce merges neighbouring temporary runs until there are at most fan of them, in batches of target rows. After an error it
 // gives those that are left, to be removed.
 func (t *Table) reduce(ctx context.Context, temp []*tempRun, j *job, fan, target int) ([]*tempRun, error) {
 	for len(temp) > fan {

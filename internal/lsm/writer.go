@@ -280,7 +280,8 @@ func (w *Writer) buffered(ctx context.Context) (grouped, int64, error) {
 	if err != nil || len(w.temp) == 0 {
 		return rows, rowsIn, err
 	}
-	if w.temp, err = w.t.reduce(ctx, w.temp, w.buf.job, w.t.c.FanIn, 0); err != nil {
+	fan, target := fitTemp(w.temp, w.t.c.FanIn, mergeMemory)
+	if w.temp, err = w.t.reduce(ctx, w.temp, w.buf.job, fan, target); err != nil {
 		return nil, 0, err
 	}
 	runs := tempRuns(w.temp)
@@ -288,7 +289,7 @@ func (w *Writer) buffered(ctx context.Context) (grouped, int64, error) {
 		memory := &rawReader{in: rows, job: w.buf.job.raw()}
 		runs = append(runs, kv.Run{Name: "sort buffer", Open: func(context.Context) (batch.Reader, error) { return memory, nil }})
 	}
-	m := &tempMerge{Merger: kv.NewMerger(runs, w.buf.job.layout, 0), temp: w.temp}
+	m := &tempMerge{Merger: kv.NewMerger(runs, w.buf.job.layout, target), temp: w.temp}
 	w.temp = nil
 	return m, rowsIn, nil
 }

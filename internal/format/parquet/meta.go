@@ -49,6 +49,8 @@ const (
 	encByteStreamSpl encoding = 9
 )
 
+func (e encoding) isDictionary() bool { return e == encPlainDict || e == encRLEDict }
+
 func (e encoding) String() string {
 	switch e {
 	case encPlain:

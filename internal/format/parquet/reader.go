@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -27,6 +28,15 @@ func (Format) Name() string { return "parquet" }
 
 const defaultBatchRows = 8192
 
+const (
+	// batchBytes is about the most bytes of a batch, as long as it has more than a row.
+	batchBytes = 32 << 20
+	// columnBytes is the most that a dictionary may make of a column of a batch: Arrow's offsets have 32 bits.
+	columnBytes = 1 << 30
+	// probeRows are read of a row group before it is known how long the texts of its dictionaries are.
+	probeRows = 1024
+)
+
 // reader reads one file. See format.Reader.
 type reader struct {
 	file   fileio.File
@@ -35,6 +45,9 @@ type reader struct {
 	cols   []*column
 	leaves []*leafReader
 	batch  int
+
+	most    int64 // rows of a batch of the row group at hand, see fit
+	probing bool  // a dictionary that most depends on is not read yet
 
 	filter *filter // nil: all rows are wanted
 	sparse bool
@@ -201,4 +214,27 @@ func (r *reader) Next(ctx context.Context) (b batch.Batch, err error) {
 		return batch.Batch{}, err
 	}
 	return batch.Batch{RecordBatch: rec}, nil
+}
+
+// fit decides on the rows of a batch, by what the rows of a row group take on average: wide ones come in smaller
+// batches. Of texts in a dictionary the footer does not tell that, the dictionary does.
+func (r *reader) fit(g *rowGroup) {
+	width, limit := int64(1), int64(r.batch)
+	r.probing = false
+	for _, l := range r.all() {
+		c := &g.columns[l.n.leaf]
+		width += max(c.uncompressed, 0) / g.numRows
+		s, ok := l.sink.(*bytesSink)
+		if !ok || c.uncompressed < batchBytes/probeRows || !slices.ContainsFunc(c.encodings, encoding.isDictionary) {
+			continue
+		}
+		if !l.ready {
+			r.probing, limit = true, min(limit, probeRows)
+			continue
+		}
+		each := c.numValues/g.numRows + 1 // in lists
+		width += each * int64(len(s.dictData)/max(len(s.dictOffs)-1, 1))
+		limit = min(limit, columnBytes/(each*int64(s.longest)+1))
+	}
+	r.most = max(min(limit, batchBytes/width), 1)
 }

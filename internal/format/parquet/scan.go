@@ -80,7 +80,10 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 			}
 			r.row = span.from
 		}
-		n := int(min(int64(r.batch), span.to-span.from))
+		if r.probing {
+			r.fit(g)
+		}
+		n := int(min(r.most, span.to-span.from))
 		span.from += int64(n)
 		if span.from == span.to {
 			r.ranges = r.ranges[1:]
@@ -282,6 +285,7 @@ func (r *reader) openGroup(ctx context.Context) error {
 		w := &l.pages.win
 		ranges = append(ranges, fileio.Range{Offset: l.pages.start, Length: min(int64(w.size), w.end-l.pages.start)})
 	}
+	r.fit(g)
 	if len(ranges) == 0 || !r.whole {
 		return nil
 	}
