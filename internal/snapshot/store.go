@@ -262,7 +262,7 @@ func readHint(ctx context.Context, fsys fileio.FS, path string) (int64, error) {
 
 // LatestID is the number of the newest snapshot, 0 if there is none.
 func (s *Store) LatestID(ctx context.Context) (int64, error) {
-	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Latest)
+	hint, err := s.latestHint(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -271,6 +271,10 @@ func (s *Store) LatestID(ctx context.Context) (int64, error) {
 
 // probes bounds how many snapshots are looked for one by one: a hint is written after the snapshot, so it may be behind by a few.
 const probes = 8
+
+func (s *Store) latestHint(ctx context.Context) (int64, error) {
+	return readHint(ctx, s.fs, s.Dir()+"/"+paths.Latest)
+}
 
 // LatestFrom is LatestID for callers that know a snapshot that was there: if it still is, only newer
 // ones are looked for.
@@ -288,7 +292,12 @@ func (s *Store) LatestFrom(ctx context.Context, known int64) (int64, error) {
 			if there, err = s.Exists(ctx, known); err != nil {
 				return 0, err
 			}
-			if there {
+			// Where two expire snapshots at once, newer ones may be gone before this one is: those that go are hidden first.
+			first, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
+			if err != nil {
+				return 0, err
+			}
+			if there && first <= known {
 				return known, nil
 			}
 			break
@@ -392,8 +401,14 @@ func (s *Store) Earliest(ctx context.Context) (*Snapshot, error) {
 	return nil, fmt.Errorf("snapshot: %s: %w", s.root, ErrNone)
 }
 
-// HintLatest writes the LATEST hint. An error is no reason to fail a commit.
+// HintLatest writes the LATEST hint, unless it names a newer snapshot already: the reference takes a snapshot that the hint names for
+// the newest if the next one is gone, expired or not. An error is no reason to fail a commit.
 func (s *Store) HintLatest(ctx context.Context, id int64) error {
+	if newer, err := s.latestHint(ctx); err == nil && newer > id {
+		if there, err := s.Exists(ctx, newer); err == nil && there {
+			return nil
+		}
+	}
 	return putHint(ctx, s.fs, s.Dir()+"/"+paths.Latest, id)
 }
 

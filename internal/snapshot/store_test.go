@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,44 @@ func TestHints(t *testing.T) {
 		e, err := s.EarliestID(ctx)
 		if err != nil || e != c.wantE {
 			t.Errorf("EARLIEST %q: %d, %v; want %d", c.earliest, e, err, c.wantE)
+		}
+	}
+}
+
+// TestLateHints: a writer that was held up names in LATEST what others have expired since, and of two that expire at once the slower
+// one has not deleted it yet. Nobody takes it for the newest snapshot, and commits after it.
+func TestLateHints(t *testing.T) {
+	ctx := t.Context()
+	s := newStore(t)
+	fill(t, s, 7, 8, 12, 13) // 9 to 11 are gone
+	put(t, s.Dir()+"/EARLIEST", "12")
+	for _, hint := range []string{"7", "8", "6", "9", "12", "13"} {
+		put(t, s.Dir()+"/LATEST", hint)
+		if id, err := s.LatestID(ctx); err != nil || id != 13 {
+			t.Errorf("LATEST %s: newest is %d, %v", hint, id, err)
+		}
+		if snap, err := s.Latest(ctx); err != nil || snap.ID != 13 {
+			t.Errorf("LATEST %s: %+v, %v", hint, snap, err)
+		}
+	}
+	for _, known := range []int64{7, 8, 12, 13} { // what a writer remembers
+		if id, err := s.LatestFrom(ctx, known); err != nil || id != 13 {
+			t.Errorf("from %d: %d, %v", known, id, err)
+		}
+	}
+	for _, x := range []struct{ before, commit, after string }{
+		{"", "8", "8"}, {"7", "8", "8"}, {"13", "8", "13"}, {"13", "13", "13"}, {"99", "13", "13"}, {"x", "13", "13"},
+	} {
+		put(t, s.Dir()+"/LATEST", x.before)
+		id, err := strconv.ParseInt(x.commit, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.HintLatest(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(s.Dir() + "/LATEST"); err != nil || string(got) != x.after {
+			t.Errorf("LATEST was %q: after the commit of %s it is %q, %v", x.before, x.commit, got, err)
 		}
 	}
 }
