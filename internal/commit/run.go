@@ -2,6 +2,7 @@ package commit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,14 +150,36 @@ func (c *Committer) once(ctx context.Context, id ID, o Options, sy *syncer, r *R
 	// From here on whoever gives up learns what became of it.
 	ctx, cancel := fileio.Outlast(ctx)
 	defer cancel()
+	// The number is free again when others have used it and expired since: what is made there is beside the table.
+	if passed, err := c.c.Snapshots.Passed(ctx, next.ID); err != nil || passed {
+		return nil, cmp.Or(err, errLost)
+	}
 	if err := c.put(ctx, next, data); err != nil {
 		return nil, err
+	}
+	if passed, err := c.c.Snapshots.Passed(ctx, next.ID); err == nil && passed {
+		return next, c.beside(ctx, next, data, plan)
 	}
 	c.advance(next, data, metas, &ch)
 	if err := c.c.Snapshots.HintLatest(ctx, next.ID); err != nil && c.c.Hint != nil {
 		c.c.Hint(err)
 	}
 	return next, nil
+}
+
+// beside is for a new snapshot whose number belongs to those that have expired. Either it has expired already, and its files are
+// live, or others had used the number: then the snapshot goes again. Its files stay: whoever expires may have read of them.
+func (c *Committer) beside(ctx context.Context, s *snapshot.Snapshot, data []byte, plan func(*base) (changes, error)) error {
+	err := c.refresh(ctx)
+	if err == nil {
+		if _, err = c.decide(ctx, plan, s.ID-1); err == nil {
+			return nil
+		}
+	}
+	if have, rerr := fileio.ReadFile(ctx, c.c.FS, c.c.Snapshots.Path(s.ID)); rerr == nil && bytes.Equal(have, data) {
+		err = errors.Join(err, c.c.Snapshots.Delete(ctx, s.ID))
+	}
+	return fmt.Errorf("commit: %s: %w: snapshot %d: %w", c.table, ErrUnknown, s.ID, err)
 }
 
 func (c *Committer) syncAll(ctx context.Context, sy *syncer, a *attempt) error {

@@ -401,11 +401,22 @@ func (s *Store) Earliest(ctx context.Context) (*Snapshot, error) {
 	return nil, fmt.Errorf("snapshot: %s: %w", s.root, ErrNone)
 }
 
+// Passed reports whether a snapshot belongs to those that have expired, or are just expiring: its number was used, whether
+// the file is there or not.
+func (s *Store) Passed(ctx context.Context, id int64) (bool, error) {
+	first, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
+	if err != nil || first <= id {
+		return false, err
+	}
+	ids, err := s.All(ctx) // a hint alone may be wrong
+	return err == nil && len(ids) > 0 && ids[len(ids)-1] > id, err
+}
+
 // HintLatest writes the LATEST hint, unless it names a newer snapshot already: the reference takes a snapshot that the hint names for
 // the newest if the next one is gone, expired or not. An error is no reason to fail a commit.
 func (s *Store) HintLatest(ctx context.Context, id int64) error {
-	if newer, err := s.latestHint(ctx); err == nil && newer > id {
-		if there, err := s.Exists(ctx, newer); err == nil && there {
+	if hint, err := s.latestHint(ctx); err == nil && hint > id {
+		if there, err := s.Exists(ctx, hint); err == nil && there {
 			return nil
 		}
 	}
