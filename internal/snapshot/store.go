@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -292,13 +293,10 @@ func (s *Store) LatestFrom(ctx context.Context, known int64) (int64, error) {
 			if there, err = s.Exists(ctx, known); err != nil {
 				return 0, err
 			}
-			// Where two expire snapshots at once, newer ones may be gone before this one is: those that go are hidden first.
-			first, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
-			if err != nil {
-				return 0, err
-			}
-			if there && first <= known {
-				return known, nil
+			if there {
+				if there, err = s.stays(ctx, known); err != nil || there {
+					return known, err
+				}
 			}
 			break
 		}
@@ -308,6 +306,13 @@ func (s *Store) LatestFrom(ctx context.Context, known int64) (int64, error) {
 		return 0, err
 	}
 	return ids[len(ids)-1], nil
+}
+
+// stays reports whether a snapshot is not about to expire. Where two expire snapshots at once, newer ones may be gone before this one
+// is: those that go are hidden first.
+func (s *Store) stays(ctx context.Context, id int64) (bool, error) {
+	first, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
+	return first <= id, err
 }
 
 // Latest reads the newest snapshot. The error is ErrNone if there is none.
@@ -345,7 +350,12 @@ func (s *Store) latestFrom(ctx context.Context, known int64) (*Snapshot, error) 
 		next, err := s.Get(ctx, known+1)
 		if errors.Is(err, fs.ErrNotExist) {
 			if found == nil {
-				return s.Get(ctx, known)
+				if found, err = s.Get(ctx, known); err != nil {
+					return nil, err
+				}
+			}
+			if stays, err := s.stays(ctx, known); err != nil || !stays {
+				return nil, cmp.Or(err, fs.ErrNotExist)
 			}
 			return found, nil
 		}
