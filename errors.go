@@ -7,6 +7,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/metastore"
 	"github.com/tarnlake/tarn/internal/paths"
+	"github.com/tarnlake/tarn/internal/write"
 )
 
 // Errors to test for with errors.Is. What a call returns wraps one of them with what failed and where.
@@ -22,6 +23,10 @@ var (
 	// ErrInvalid: a request that makes no sense, whatever the table holds.
 	ErrInvalid = paths.ErrInvalid
 )
+
+// RowError is in the errors of Writer.Write that are about one row of the batch, and tells which: the first one that the
+// table cannot take.
+type RowError = write.RowError
 
 // absentError makes the error of a file that is not there into an ErrNotExist, with the same words.
 type absentError struct{ error }

@@ -69,18 +69,18 @@ func numbers(v ...int32) *memory.Buffer {
 // becomes NULL nor another value, nor is it written for others to stumble over.
 func TestValuesThatDoNotFit(t *testing.T) {
 	for _, c := range []struct{ table, batch, rows, want string }{
-		{"CHAR(2)", "STRING", `"ab","äöü"`, `row 1: "äöü" is too long for CHAR(2)`},
-		{"VARCHAR(2)", "STRING", `"äö",null,"abc"`, `row 2: "abc" is too long for VARCHAR(2)`},
-		{"BINARY(2)", "BYTES", `"YWI=","YWJj"`, `row 1: 3 bytes are too long for BINARY(2)`},
-		{"VARBINARY(2)", "BYTES", `"YWJj"`, `row 0: 3 bytes are too long for VARBINARY(2)`},
-		{"DECIMAL(4, 2)", "DECIMAL(10, 2)", `"1.00","12345.67"`, `row 1: 12345.67 does not fit into DECIMAL(4, 2)`},
-		{"DECIMAL(3, 0)", "BIGINT", `999,1000`, `row 1: 1000 does not fit into DECIMAL(3, 0)`},
-		{"ARRAY<DECIMAL(4, 2)>", "ARRAY<DECIMAL(10, 2)>", `["1.00"],["2.00","12345.67"]`, `element: row 2: 12345.67 does not fit`},
-		{"ARRAY<VARCHAR(1)>", "ARRAY<STRING>", `["a","bb"]`, `element: row 1: "bb" is too long`},
-		{"MAP<STRING, VARCHAR(1)>", "MAP<STRING, STRING>", `[{"key":"k","value":"bb"}]`, `value: row 0: "bb" is too long`},
-		{"ROW<a INT, b VARCHAR(1)>", "ROW<a INT, b STRING>", `{"a":1,"b":"bb"}`, `field b: row 0: "bb" is too long`},
-		{"ROW<a INT NOT NULL>", "ROW<a INT>", `{"a":1},null,{"a":null}`, `field a: it is INT NOT NULL, and value 2 is NULL`},
-		{"ARRAY<INT NOT NULL>", "ARRAY<INT>", `[1,null]`, `element: it is INT NOT NULL, and value 1 is NULL`},
+		{"CHAR(2)", "STRING", `"ab","äöü"`, `row 1: column v: "äöü" is too long for CHAR(2)`},
+		{"VARCHAR(2)", "STRING", `"äö",null,"abc"`, `row 2: column v: "abc" is too long for VARCHAR(2)`},
+		{"BINARY(2)", "BYTES", `"YWI=","YWJj"`, `row 1: column v: 3 bytes are too long for BINARY(2)`},
+		{"VARBINARY(2)", "BYTES", `"YWJj"`, `row 0: column v: 3 bytes are too long for VARBINARY(2)`},
+		{"DECIMAL(4, 2)", "DECIMAL(10, 2)", `"1.00","12345.67"`, `row 1: column v: 12345.67 does not fit into DECIMAL(4, 2)`},
+		{"DECIMAL(3, 0)", "BIGINT", `999,1000`, `row 1: column v: 1000 does not fit into DECIMAL(3, 0)`},
+		{"ARRAY<DECIMAL(4, 2)>", "ARRAY<DECIMAL(10, 2)>", `["1.00"],["2.00","12345.67"]`, `row 1: column v: element: 12345.67 does not fit`},
+		{"ARRAY<VARCHAR(1)>", "ARRAY<STRING>", `["a","bb"]`, `row 0: column v: element: "bb" is too long`},
+		{"MAP<STRING, VARCHAR(1)>", "MAP<STRING, STRING>", `[{"key":"k","value":"bb"}]`, `row 0: column v: value: "bb" is too long`},
+		{"ROW<a INT, b VARCHAR(1)>", "ROW<a INT, b STRING>", `{"a":1,"b":"bb"}`, `row 0: column v: field b: "bb" is too long`},
+		{"ROW<a INT NOT NULL>", "ROW<a INT>", `{"a":1},null,{"a":null}`, `row 2: column v: field a: it is INT NOT NULL, and the value is NULL`},
+		{"ARRAY<INT NOT NULL>", "ARRAY<INT>", `[1,null]`, `row 0: column v: element: it is INT NOT NULL, and the value is NULL`},
 		{"ROW<a INT>", "ROW<x INT>", `{"x":1}`, `field "x"`},
 		{"INT", "STRING", `"1"`, `STRING in the batch, INT in the table`},
 	} {
@@ -94,23 +94,23 @@ func TestValuesThatDoNotFit(t *testing.T) {
 	bad := array.NewStringBuilder(memory.DefaultAllocator)
 	bad.Append("ok")
 	bad.Append("a\xffb")
-	refused(t, keyed(t, "STRING"), columns(bad.NewArray()), "no UTF-8", `row 1: "a\xffb" is no UTF-8`)
+	refused(t, keyed(t, "STRING"), columns(bad.NewArray()), "no UTF-8", `row 1: column v: "a\xffb" is no UTF-8`)
 	cut := array.NewStringBuilder(memory.DefaultAllocator) // valid as a whole only
 	cut.Append("\xc3")
 	cut.Append("\xa4")
-	refused(t, keyed(t, "STRING"), columns(cut.NewArray()), "half a character", `row 0: "\xc3" is no UTF-8`)
+	refused(t, keyed(t, "STRING"), columns(cut.NewArray()), "half a character", `row 0: column v: "\xc3" is no UTF-8`)
 	day := array.NewTime32Builder(memory.DefaultAllocator, &arrow.Time32Type{Unit: arrow.Millisecond})
 	day.Append(86_400_000)
-	refused(t, keyed(t, "TIME(3)"), columns(day.NewArray()), "time", `row 0: 86400000 ms is no time of the day`)
+	refused(t, keyed(t, "TIME(3)"), columns(day.NewArray()), "time", `row 0: column v: 86400000 ms is no time of the day`)
 	far := array.NewTimestampBuilder(memory.DefaultAllocator, &arrow.TimestampType{Unit: arrow.Second})
 	far.Append(1 << 61)
-	refused(t, keyed(t, "TIMESTAMP(3)"), columns(far.NewArray()), "far", "row 0: ")
-	refused(t, keyed(t, "TIMESTAMP(9)"), columns(build(t, types.WideTimestamp, "0", "999999999999999999")), "beyond", "row 1: 999999999999999999.000000000 s since 1970 are beyond what TIMESTAMP(9) holds")
+	refused(t, keyed(t, "TIMESTAMP(3)"), columns(far.NewArray()), "far", "row 0: column v: ")
+	refused(t, keyed(t, "TIMESTAMP(9)"), columns(build(t, types.WideTimestamp, "0", "999999999999999999")), "beyond", "row 1: column v: 999999999999999999.000000000 s since 1970 are beyond what TIMESTAMP(9) holds")
 	refused(t, keyed(t, "TIMESTAMP(6)"), columns(build(t, types.WideTimestamp, "0")), "decimal", "DECIMAL(38, 9) in the batch, TIMESTAMP(6) in the table")
 	refused(t, keyed(t, "INT"), tarn.Batch{}, "no batch", "nil")
 	kinds := batchOf(t, fields("id", "INT"), `[{"id":1}]`)
 	kinds.Kinds = []types.RowKind{4}
-	refused(t, keyed(t, "INT"), kinds, "kind", "row 0 of the batch has the unknown row kind 4")
+	refused(t, keyed(t, "INT"), kinds, "kind", "row 0: unknown row kind 4")
 }
 
 // splitTop splits at commas outside of brackets and quotes.

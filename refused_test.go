@@ -143,7 +143,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	for _, k := range []types.RowKind{types.UpdateBefore, types.Delete} {
 		kinds := []types.RowKind{types.Insert, types.UpdateAfter, k}
-		if err := write(tab, tarn.Batch{RecordBatch: batch(0, 0), Kinds: kinds}); !errors.Is(err, tarn.ErrInvalid) || !strings.Contains(err.Error(), "row 2 is of kind "+k.String()) {
+		if err := write(tab, tarn.Batch{RecordBatch: batch(0, 0), Kinds: kinds}); !errors.Is(err, tarn.ErrInvalid) || !strings.Contains(err.Error(), "row 2: it is of kind "+k.String()) {
 			t.Errorf("%s: %v", k, err)
 		}
 		lax, err := tab.With(t.Context(), map[string]string{"ignore-delete": "true"})

@@ -153,6 +153,9 @@ func ParseTimestamp(s string, precision int) (Instant, error) {
 	if !ok1 || !ok2 || !ok3 || m < 1 || d < 1 {
 		return bad()
 	}
+	if y > 292_000_000 {
+		return Instant{}, textError(s, "TIMESTAMP", "out of range")
+	}
 	y *= sign
 	ms := daysOf(y, int(m), min(int(d), daysIn(y, int(m)))) * millisPerDay
 	if i <= 0 {

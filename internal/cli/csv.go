@@ -28,6 +28,7 @@ type csvRows struct {
 	cols   []int // field by cell, -1 for the kind
 	kinds  bool
 	done   bool
+	rows   []int // lines of the rows of the last batch
 }
 
 func newCSV(in io.Reader, name string, fields []types.Field, tabs bool) *csvRows {
@@ -94,6 +95,7 @@ func (c *csvRows) Next(ctx context.Context) (batch.Batch, error) {
 		}
 	}
 	var kinds []types.RowKind
+	c.rows = c.rows[:0]
 	n := 0
 	for ; n < 8192 && !c.done; n++ {
 		if err := ctx.Err(); err != nil {
@@ -113,6 +115,8 @@ func (c *csvRows) Next(ctx context.Context) (batch.Batch, error) {
 			return batch.Batch{}, fmt.Errorf("%s: line %d: %w", c.name, line, err)
 		}
 		kinds = append(kinds, kind)
+		line, _ := c.r.FieldPos(0)
+		c.rows = append(c.rows, line)
 	}
 	if n == 0 {
 		return batch.Batch{}, io.EOF
@@ -163,7 +167,10 @@ func (c *csvRows) row(b *array.RecordBuilder, nested []*jsonrow.Decoder, cells [
 			vals[at] = v
 		default:
 			var err error
-			if vals[at], err = types.ParseDatum(f.Type, s); err != nil {
+			if vals[at], err = types.ParseDatum(f.Type, s); err == nil {
+				err = exactly(f.Type.AsNullable(), s, vals[at])
+			}
+			if err != nil {
 				return kind, fmt.Errorf("column %s: %w", f.Name, err)
 			}
 		}
@@ -192,6 +199,9 @@ func (c *csvRows) row(b *array.RecordBuilder, nested []*jsonrow.Decoder, cells [
 	}
 	return kind, nil
 }
+
+// Place is where a row of the last batch stands.
+func (c *csvRows) Place(row int) string { return fmt.Sprintf("%s: line %d", c.name, c.rows[row]) }
 
 // Close implements batch.Reader.
 func (c *csvRows) Close() error { return nil }

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/format"
@@ -28,7 +29,7 @@ const kindColumn = "_kind"
 var inputs = []string{"json", "jsonl", "csv", "tsv", "parquet"}
 
 // rowsOf reads the rows of a file, or of standard input.
-func (a *app) rowsOf(ctx context.Context, file, form string, fields []types.Field) (batch.Reader, error) {
+func (a *app) rowsOf(ctx context.Context, file, form string, fields []types.Field) (rowReader, error) {
 	if form == "" {
 		form = "json"
 		for _, f := range inputs {
@@ -69,13 +70,25 @@ func (a *app) rowsOf(ctx context.Context, file, form string, fields []types.Fiel
 	return &closing{jsonrow.Lines(in, name, fields, 0), in}, nil
 }
 
+// rowReader reads rows and knows where they stand.
+type rowReader = jsonrow.Placed
+
+// placed tells where a row stands that the table does not take.
+func placed(in rowReader, err error) error {
+	var r *tarn.RowError
+	if !errors.As(err, &r) {
+		return err
+	}
+	return usage(fmt.Errorf("%s: %w", in.Place(r.Row), r.Err))
+}
+
 // closing closes a file with its reader.
 type closing struct {
-	batch.Reader
+	rowReader
 	c io.Closer
 }
 
-func (c *closing) Close() error { return errors.Join(c.Reader.Close(), c.c.Close()) }
+func (c *closing) Close() error { return errors.Join(c.rowReader.Close(), c.c.Close()) }
 
 // content is a file in memory.
 type content struct{ *bytes.Reader }
@@ -99,10 +112,11 @@ type parquetInput struct {
 	name  string
 	n     int // columns of the table
 	kinds bool
-	row   int64
+	row   int64 // the first one of the last batch
+	rows  int64 // of the last batch
 }
 
-func readParquet(ctx context.Context, in io.Reader, name string, fields []types.Field) (batch.Reader, error) {
+func readParquet(ctx context.Context, in io.Reader, name string, fields []types.Field) (rowReader, error) {
 	var f fileio.File
 	if file, ok := in.(*os.File); ok {
 		var err error
@@ -143,6 +157,11 @@ func readParquet(ctx context.Context, in io.Reader, name string, fields []types.
 	return r, nil
 }
 
+// Place is where a row of the last batch stands.
+func (r *parquetInput) Place(row int) string {
+	return fmt.Sprintf("%s: row %d", r.name, r.row+int64(row)+1)
+}
+
 // Next implements batch.Reader.
 func (r *parquetInput) Next(ctx context.Context) (batch.Batch, error) {
 	b, err := r.Reader.Next(ctx)
@@ -152,8 +171,7 @@ func (r *parquetInput) Next(ctx context.Context) (batch.Batch, error) {
 		}
 		return b, err
 	}
-	first := r.row
-	r.row += b.NumRows()
+	r.row, r.rows = r.row+r.rows, b.NumRows()
 	if !r.kinds {
 		return b, nil
 	}
@@ -164,7 +182,7 @@ func (r *parquetInput) Next(ctx context.Context) (batch.Batch, error) {
 			continue
 		}
 		if out.Kinds[i], err = parseKind(col.Value(i)); err != nil {
-			return out, fmt.Errorf("%s: row %d: %s: %w", r.name, first+int64(i)+1, kindColumn, err)
+			return out, fmt.Errorf("%s: %s: %w", r.Place(i), kindColumn, err)
 		}
 	}
 	cols := b.Columns()[:r.n]

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tarnlake/tarn"
-	"github.com/tarnlake/tarn/internal/batch"
 )
 
 type writeOptions struct {
@@ -88,12 +87,12 @@ func (a *app) write(ctx context.Context, name, file string, o *writeOptions) err
 		if o.mode == "append" {
 			b.Kinds = nil
 		}
-		if err := keyless(t, b, rows); err != nil {
+		if err := keyless(t, in, b); err != nil {
 			return err
 		}
 		rows += b.NumRows()
 		if err := w.Write(ctx, b); err != nil {
-			return damaged(name, err)
+			return damaged(name, placed(in, err))
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -113,20 +112,20 @@ func (a *app) write(ctx context.Context, name, file string, o *writeOptions) err
 }
 
 // keyless refuses deletes for tables that have no key to find the row by.
-func keyless(t *tarn.Table, b tarn.Batch, before int64) error {
+func keyless(t *tarn.Table, in rowReader, b tarn.Batch) error {
 	if t.HasPrimaryKey() || t.Options()["ignore-delete"] == "true" {
 		return nil
 	}
 	for i, k := range b.Kinds {
 		if k.IsRetract() {
-			return hint(usage(fmt.Errorf("row %d is of kind %s, and %s has no primary key by which the row to delete could be found", before+int64(i)+1, k, t.Name())),
+			return hint(usage(fmt.Errorf("%s: the row is of kind %s, and %s has no primary key by which the row to delete could be found", in.Place(i), k, t.Name())),
 				"tarn sql takes DELETE … WHERE")
 		}
 	}
 	return nil
 }
 
-func (a *app) overwrite(ctx context.Context, t *tarn.Table, in batch.Reader, o *writeOptions) error {
+func (a *app) overwrite(ctx context.Context, t *tarn.Table, in rowReader, o *writeOptions) error {
 	spec, err := keyValues("partition", o.partition)
 	if err != nil {
 		return err
@@ -162,7 +161,7 @@ func (a *app) overwrite(ctx context.Context, t *tarn.Table, in batch.Reader, o *
 		}
 	})
 	if err != nil {
-		return damaged(t.Name(), err)
+		return damaged(t.Name(), placed(in, err))
 	}
 	what := "all of " + t.Name()
 	switch {

@@ -20,14 +20,21 @@ type lines struct {
 	d    *Decoder
 	name string
 	n    int
+	rows []int // lines of the rows of the last batch
 	max  int
 	done bool
 	buf  []byte
 }
 
+// Placed reads rows and knows where they stand.
+type Placed interface {
+	batch.Reader
+	Place(row int) string // of a row of the last batch: file and line
+}
+
 // Lines reads rows from a text with one object a line; empty lines are passed over. Batches have at
 // most maxRows rows, 0 for 8192. Errors have the name of the text and the line in them.
-func Lines(r io.Reader, name string, fields []types.Field, maxRows int) batch.Reader {
+func Lines(r io.Reader, name string, fields []types.Field, maxRows int) Placed {
 	if maxRows <= 0 {
 		maxRows = 8192
 	}
@@ -36,6 +43,7 @@ func Lines(r io.Reader, name string, fields []types.Field, maxRows int) batch.Re
 
 // Next implements batch.Reader.
 func (l *lines) Next(ctx context.Context) (batch.Batch, error) {
+	l.rows = l.rows[:0]
 	for !l.done && l.d.Len() < l.max {
 		if err := ctx.Err(); err != nil {
 			return batch.Batch{}, err
@@ -52,12 +60,16 @@ func (l *lines) Next(ctx context.Context) (batch.Batch, error) {
 		if err := l.d.Decode(line); err != nil {
 			return batch.Batch{}, fmt.Errorf("%s: line %d: %w", l.name, l.n, err)
 		}
+		l.rows = append(l.rows, l.n)
 	}
 	if l.d.Len() == 0 {
 		return batch.Batch{}, io.EOF
 	}
 	return l.d.Batch(), nil
 }
+
+// Place is where a row of the last batch stands.
+func (l *lines) Place(row int) string { return fmt.Sprintf("%s: line %d", l.name, l.rows[row]) }
 
 func (l *lines) line() ([]byte, error) {
 	l.buf = l.buf[:0]

@@ -173,7 +173,12 @@ func (id Identifier) Object() string {
 }
 
 // String is what ParseIdentifier reads.
-func (id Identifier) String() string { return id.Database + "." + id.Object() }
+func (id Identifier) String() string {
+	if id.Database == "" { // a folder that lies in no database
+		return id.Object()
+	}
+	return id.Database + "." + id.Object()
+}
 
 // Parent cuts the last name off a path or URI, which need not be of a table; path.Dir would make s3:/ of s3://.
 func Parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }

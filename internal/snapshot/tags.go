@@ -34,7 +34,7 @@ func (s *Store) TagPath(name string) string { return s.root + tagDir + "/" + pat
 // checkName keeps names within their folder. What is there already may have any other name.
 func checkName(what, name string) error {
 	if strings.TrimSpace(name) == "" || strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
-		return fmt.Errorf("snapshot: %q is no name for a %s", name, what)
+		return fmt.Errorf("%w: %q is none of a %s: it would lead out of the folder of the table", paths.ErrName, name, what)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (s *Store) names(ctx context.Context, dir, prefix string) ([]string, error)
 	var out []string
 	for info, err := range s.fs.List(ctx, dir) {
 		if err != nil {
-			return nil, fmt.Errorf("snapshot: list %s: %w", dir, err)
+			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		name := info.Path[strings.LastIndexByte(info.Path, '/')+1:]
 		if n, ok := strings.CutPrefix(name, prefix); ok { // a folder too: it is told when it is read

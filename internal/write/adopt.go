@@ -146,7 +146,7 @@ func lost(a, b arrow.Array, from, to types.Type) error {
 	}
 	for i := range a.Len() {
 		if b.IsNull(i) && a.IsValid(i) {
-			return fmt.Errorf("row %d: %.60s does not fit into %s", i, a.ValueStr(i), to)
+			return fmt.Errorf("%.60s does not fit into %s", a.ValueStr(i), to)
 		}
 	}
 	return nil

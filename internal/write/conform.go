@@ -1,6 +1,7 @@
 package write
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -51,21 +52,58 @@ func NewConformer(table string, fields []types.Field, rowKind string) (*Conforme
 
 // Conform gives a batch in the table's columns. Nothing is copied where the batch fits as it is.
 func (c *Conformer) Conform(b batch.Batch) (out batch.Batch, err error) {
-	err = guarded(func() error { out, err = c.conform(b); return err })
+	err = guarded(func() error {
+		if out, err = c.conform(b); err != nil {
+			err = fmt.Errorf("write: %s: %w", c.table, c.blame(b, err))
+		}
+		return err
+	})
 	return out, err
+}
+
+// RowError is why the table cannot take a row of a batch.
+type RowError struct {
+	Row int // in the batch, from 0
+	Err error
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Row, e.Err) }
+func (e *RowError) Unwrap() error { return e.Err }
+
+// blame finds the first row that makes a batch one that cannot be taken.
+func (c *Conformer) blame(b batch.Batch, err error) error {
+	refused := func(from, to int) error {
+		_, err := c.conform(b.Slice(from, to))
+		return err
+	}
+	if b.RecordBatch == nil || b.Kinds != nil && int64(len(b.Kinds)) != b.NumRows() || refused(0, 0) != nil {
+		return err // the batch is wrong, not its rows
+	}
+	good, bad := 0, int(b.NumRows())
+	for bad-good > 1 {
+		if mid := (good + bad) / 2; refused(good, mid) != nil {
+			bad = mid
+		} else {
+			good = mid
+		}
+	}
+	if why := refused(good, bad); why != nil {
+		return &RowError{good, why}
+	}
+	return err
 }
 
 func (c *Conformer) conform(b batch.Batch) (batch.Batch, error) {
 	if b.RecordBatch == nil {
-		return b, fmt.Errorf("write: %s: batch has no record batch (nil)", c.table)
+		return b, errors.New("batch has no record batch (nil)")
 	}
 	if b.Kinds != nil && int64(len(b.Kinds)) != b.NumRows() {
-		return b, fmt.Errorf("write: %s: batch has %d rows and %d row kinds", c.table, b.NumRows(), len(b.Kinds))
+		return b, fmt.Errorf("batch has %d rows and %d row kinds", b.NumRows(), len(b.Kinds))
 	}
 	b.Kinds = slices.Clone(b.Kinds) // the caller may use the slice again
-	for i, k := range b.Kinds {
+	for _, k := range b.Kinds {
 		if k > types.Delete {
-			return b, fmt.Errorf("write: %s: row %d of the batch has the unknown row kind %d", c.table, i, k)
+			return b, fmt.Errorf("unknown row kind %d", k)
 		}
 	}
 	if b.Schema() != c.last {
@@ -92,7 +130,7 @@ func (c *Conformer) conform(b batch.Batch) (batch.Batch, error) {
 	}
 	if c.InsertOnly {
 		if i := slices.IndexFunc(b.Kinds, types.RowKind.IsRetract); i >= 0 {
-			return b, fmt.Errorf("write: %s: row %d is of kind %s, a table without a primary key takes +I and +U only (the option ignore-delete leaves others out)", c.table, i, b.Kinds[i])
+			return b, fmt.Errorf("it is of kind %s, and a table without a primary key takes +I and +U only (the option ignore-delete leaves others out)", b.Kinds[i])
 		}
 	}
 	for i, f := range c.fields {
@@ -122,14 +160,14 @@ func (c *Conformer) match(s *arrow.Schema) error {
 	for k, g := range s.Fields() {
 		i, ok := column[g.Name]
 		if !ok {
-			return fmt.Errorf("write: %s: batch has a column %q that the table does not have", c.table, g.Name)
+			return fmt.Errorf("batch has a column %q that the table does not have", g.Name)
 		}
 		if from[i].col >= 0 {
-			return fmt.Errorf("write: %s: batch has two columns %q", c.table, g.Name)
+			return fmt.Errorf("batch has two columns %q", g.Name)
 		}
 		var err error
 		if from[i], err = sourceOf(k, g.Type, c.fields[i].Type); err != nil {
-			return fmt.Errorf("write: %s: column %s: %w", c.table, g.Name, err)
+			return fmt.Errorf("column %s: %w", g.Name, err)
 		}
 	}
 	c.last, c.from = s, from
@@ -150,7 +188,7 @@ func (c *Conformer) column(b batch.Batch, i int) (arrow.Array, error) {
 		err = holds(a, f.Type)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
+		return nil, fmt.Errorf("column %s: %w", f.Name, err)
 	}
 	if c.deflt[i] != nil && a.NullN() > 0 {
 		return c.fill(a, f, c.deflt[i])
@@ -167,7 +205,7 @@ func (c *Conformer) fill(a arrow.Array, f types.Field, v types.Datum) (arrow.Arr
 			d = types.DatumAt(a, i, f.Type)
 		}
 		if err := types.AppendDatum(b, f.Type, d); err != nil {
-			return nil, fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
+			return nil, fmt.Errorf("column %s: %w", f.Name, err)
 		}
 	}
 	return b.NewArray(), nil
@@ -178,12 +216,12 @@ func (c *Conformer) fill(a arrow.Array, f types.Field, v types.Datum) (arrow.Arr
 func (c *Conformer) fillNulls(a arrow.Array, f types.Field, kinds []types.RowKind) (arrow.Array, error) {
 	for i := range a.Len() {
 		if a.IsNull(i) && (kinds == nil || !kinds[i].IsRetract()) {
-			return nil, fmt.Errorf("write: %s: column %s is NOT NULL and row %d of the batch has no value for it", c.table, f.Name, i)
+			return nil, fmt.Errorf("column %s is NOT NULL and has no value", f.Name)
 		}
 	}
 	zero, err := zeroOf(f.Type)
 	if err != nil {
-		return nil, fmt.Errorf("write: %s: column %s: %w", c.table, f.Name, err)
+		return nil, fmt.Errorf("column %s: %w", f.Name, err)
 	}
 	return c.fill(a, f, zero)
 }
@@ -212,7 +250,7 @@ func zeroOf(t types.Type) (types.Datum, error) {
 func (c *Conformer) kinds(a arrow.Array) ([]types.RowKind, error) {
 	s, ok := a.(*array.String)
 	if !ok {
-		return nil, fmt.Errorf("write: %s: rowkind.field %s must be a string", c.table, c.fields[c.kindCol].Name)
+		return nil, fmt.Errorf("rowkind.field %s must be a string", c.fields[c.kindCol].Name)
 	}
 	out := make([]types.RowKind, s.Len())
 	for i := range out {
@@ -225,7 +263,7 @@ func (c *Conformer) kinds(a arrow.Array) ([]types.RowKind, error) {
 		case "-D":
 			out[i] = types.Delete
 		default:
-			return nil, fmt.Errorf("write: %s: rowkind.field %s is %q in row %d, want +I, -U, +U or -D", c.table, c.fields[c.kindCol].Name, v, i)
+			return nil, fmt.Errorf("rowkind.field %s is %q, want +I, -U, +U or -D", c.fields[c.kindCol].Name, v)
 		}
 	}
 	return out, nil

@@ -53,7 +53,7 @@ func holds(a arrow.Array, t types.Type) error {
 	case *array.Binary:
 		for i := range x.Len() {
 			if x.ValueLen(i) > t.Length && x.IsValid(i) {
-				return fmt.Errorf("row %d: %d bytes are too long for %s", i, x.ValueLen(i), t)
+				return fmt.Errorf("%d bytes are too long for %s", x.ValueLen(i), t)
 			}
 		}
 	case *array.Decimal128:
@@ -62,17 +62,17 @@ func holds(a arrow.Array, t types.Type) error {
 			case x.IsNull(i):
 			case types.IsNanos(t):
 				if v.Less(firstNanos) || v.Greater(lastNanos) {
-					return fmt.Errorf("row %d: %s s since 1970 are beyond what %s holds", i, v.ToString(types.WideTimestamp.Scale), t)
+					return fmt.Errorf("%s s since 1970 are beyond what %s holds", v.ToString(types.WideTimestamp.Scale), t)
 				}
 			case !v.FitsInPrecision(int32(t.Precision)):
-				return fmt.Errorf("row %d: %s has more than %d digits, which %s does not hold", i, types.AppendDecimal(nil, v, t.Scale), t.Precision, t)
+				return fmt.Errorf("%s has more than %d digits, which %s does not hold", types.AppendDecimal(nil, v, t.Scale), t.Precision, t)
 			}
 		}
 	case *array.Time32:
 		const day = 86_400_000
 		for i := range x.Len() {
 			if v := x.Value(i); (v < 0 || v >= day) && x.IsValid(i) {
-				return fmt.Errorf("row %d: %d ms is no time of the day", i, v)
+				return fmt.Errorf("%d ms is no time of the day", v)
 			}
 		}
 	case *array.Struct:
@@ -108,7 +108,7 @@ func holdsPart(a arrow.Array, t types.Type, there func(int) bool) error {
 	if t.NotNull && a.NullN() > 0 {
 		for i := range a.Len() {
 			if a.IsNull(i) && (there == nil || there(i)) {
-				return fmt.Errorf("it is %s, and value %d is NULL", t, i)
+				return fmt.Errorf("it is %s, and the value is NULL", t)
 			}
 		}
 	}
@@ -137,10 +137,10 @@ func holdsText(a *array.String, t types.Type) error {
 		}
 		v := a.Value(i)
 		if !utf8.ValidString(v) {
-			return fmt.Errorf("row %d: %.60q is no UTF-8", i, v)
+			return fmt.Errorf("%.60q is no UTF-8", v)
 		}
 		if len(v) > t.Length && utf8.RuneCountInString(v) > t.Length {
-			return fmt.Errorf("row %d: %.60q is too long for %s", i, v, t)
+			return fmt.Errorf("%.60q is too long for %s", v, t)
 		}
 	}
 	return nil
