@@ -29,7 +29,7 @@ func (s *Session) explainCast(ctx context.Context, what, table string, cols []ty
 			bad = "coalesce(TRY_CAST(x AS TIMESTAMP) NOT BETWEEN '1677-09-21 00:12:43.145225' AND '2262-04-11 23:47:16.854775', true)"
 			hint = "nanoseconds reach from 1677-09-21 to 2262-04-11 in the engine; tarn write takes all years"
 		}
-		value, err := s.text(ctx, "SELECT CAST(x AS VARCHAR) FROM ("+text.text+") q(x) WHERE x IS NOT NULL AND "+bad+" LIMIT 1")
+		value, err := s.text(ctx, "SELECT '=' || CAST(x AS VARCHAR) FROM ("+text.text+") q(x) WHERE x IS NOT NULL AND "+bad+" LIMIT 1")
 		if err == nil && value == "" && isNestedType(types.ArrowType(f.Type)) { // TRY_CAST gives NULL for a part of it
 			_, err = s.text(ctx, "SELECT CAST(count(CAST(x AS "+duckType(f.Type)+")) AS VARCHAR) FROM ("+text.text+") q(x)")
 		}
@@ -39,7 +39,7 @@ func (s *Session) explainCast(ctx context.Context, what, table string, cols []ty
 		}
 		if err == nil && value != "" {
 			return &Error{
-				Msg:  fmt.Sprintf("%s %s: column %s: value %s does not fit %s", what, table, f.Name, shortValue(value), f.Type.AsNullable()),
+				Msg:  fmt.Sprintf("%s %s: column %s: value %s does not fit %s", what, table, f.Name, shortValue(value[1:]), f.Type.AsNullable()),
 				Hint: hint,
 				Err:  fmt.Errorf("%w: %w", tarn.ErrInvalid, failed),
 			}

@@ -117,6 +117,7 @@ func TestInsertErrorNamesColumnAndValue(t *testing.T) {
 		`INSERT INTO t VALUES (1, 2, '2024-01-01'), (1, 300, '2024-01-01')`: "column n: value '300' does not fit TINYINT",
 		`INSERT INTO t (n, a) SELECT v, 1 FROM src`:                         "column n: value '300' does not fit TINYINT",
 		`INSERT INTO t SELECT 1, 2, 'no date'`:                              "column d: value 'no date' does not fit DATE",
+		`INSERT INTO t SELECT 1, 2, ''`:                                     "column d: value '' does not fit DATE",
 	} {
 		err := s.Run(t.Context(), text, nothing)
 		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, tarn.ErrInvalid) {
