@@ -203,7 +203,13 @@ func (c *Catalog) CreateTable(ctx context.Context, name string, def TableDef) (*
 	if err != nil {
 		return nil, fmt.Errorf("create table %s: %w: %w", name, ErrInvalid, err)
 	}
+	if _, ok := def.Options["path"]; ok {
+		return nil, fmt.Errorf("create table %s: %w", name, invalid("option path: a table is where its warehouse is, at %s", path))
+	}
 	m := schema.NewManager(c.env.fs, path)
+	if err := newTable(c.env, id, path, m, nil).use(ctx, s); err != nil { // nobody could open it
+		return nil, fmt.Errorf("create %w", err)
+	}
 	if _, err := m.Latest(ctx); err == nil {
 		return nil, fmt.Errorf("table %s %w", name, ErrExist)
 	} else if !errors.Is(err, iofs.ErrNotExist) {

@@ -360,9 +360,16 @@ func TestOptionsOfNoFile(t *testing.T) {
 	} {
 		_, err := c.CreateTable(ctx, "d.u", def(opts{"bucket": "1", key: value}))
 		refuses("create", key, err)
+		refuses("job", key, tarn.CheckOption(key, value))
 		refuses("alter", key, tab.Alter(ctx, tarn.SetOption{Key: key, Value: value}))
 		_, err = tab.With(ctx, opts{key: value})
 		refuses("read or write", key, err)
+	}
+	for _, key := range []string{"path", "type"} {
+		_, err := c.CreateTable(ctx, "d.u", def(opts{"bucket": "1", key: "object-table"}))
+		if !errors.Is(err, tarn.ErrInvalid) && !errors.Is(err, tarn.ErrUnsupported) || !strings.Contains(err.Error(), "option "+key) {
+			t.Errorf("create with %s: %v", key, err)
+		}
 	}
 	_, err = tab.With(ctx, opts{"bucket": "2"})
 	refuses("read or write", "bucket", err)

@@ -74,8 +74,12 @@ func openTable(ctx context.Context, e *env, id Ident, path string, dynamic map[s
 			return nil, fmt.Errorf("%s: %w: %w", id, ErrUnsupported, err)
 		}
 	}
-	t := &Table{env: e, id: id, path: path, schemas: m, dynamic: dynamic, snaps: snapshot.NewStore(e.fs, path, id.Branch)}
+	t := newTable(e, id, path, m, dynamic)
 	return t, t.use(ctx, s)
+}
+
+func newTable(e *env, id Ident, path string, m *schema.Manager, dynamic map[string]string) *Table {
+	return &Table{env: e, id: id, path: path, schemas: m, dynamic: dynamic, snaps: snapshot.NewStore(e.fs, path, id.Branch)}
 }
 
 // bare is the table once more, without what use makes.
@@ -297,9 +301,9 @@ func (t *Table) wrap(err error) error {
 }
 
 // CheckOption tells whether a table option may have a value, as far as that does not depend on the table: what CreateTable
-// would say, before there is one. Options that are not known may have any.
+// and writers would say, before there is one. Options that are not known may have any.
 func CheckOption(key, value string) error {
-	return options.ValidateFresh(options.Of(map[string]string{key: value}, 0), key)
+	return checkWritten(options.Of(map[string]string{key: value}, 0), true)
 }
 
 // warnMisspelled tells of options that are kept in a table, as another engine may know them, but look like a slip.

@@ -84,16 +84,17 @@ func (t *Table) checkRows(snap *snapshot.Snapshot) error {
 }
 
 // checkWrite refuses tables whose options have values that no file can be written by, before any row is taken.
-func (t *Table) checkWrite() error {
-	values := t.opts.Values()
-	for _, k := range slices.Sorted(maps.Keys(values)) {
-		if err := options.ValidateFresh(t.opts, k); err != nil {
+func (t *Table) checkWrite() error { return checkWritten(t.opts, t.HasPrimaryKey()) }
+
+func checkWritten(o options.Options, keyed bool) error {
+	for _, k := range slices.Sorted(maps.Keys(o.Values())) {
+		if err := options.ValidateFresh(o, k); err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 	}
-	formats := map[string]string{options.FileFormat.Get(t.opts): options.FileFormat.Key()}
-	if t.HasPrimaryKey() {
-		levels, err := options.PerLevel(options.FormatPerLevel, t.opts)
+	formats := map[string]string{options.FileFormat.Get(o): options.FileFormat.Key()}
+	if keyed {
+		levels, err := options.PerLevel(options.FormatPerLevel, o)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}

@@ -97,7 +97,7 @@ func (c *Config) completeSink() error {
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.Options)) {
 		if err := tarn.CheckOption(k, s.Options[k]); err != nil {
-			return member("sink.options."+k, "sink.options: %v", err)
+			return member("sink.options."+k, "sink.options: %s", strings.TrimPrefix(err.Error(), tarn.ErrInvalid.Error()+": "))
 		}
 	}
 	_, err := parseAllComputed(s.Computed)
