@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tarnlake/tarn"
@@ -172,6 +173,41 @@ func TestPartColumns(t *testing.T) {
 		}
 		if err := errors.Join(r.Close(), r.Close()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Text that a schema file, which is JSON, would hold as other text is refused wherever it stands.
+func TestTextThatIsNone(t *testing.T) {
+	ctx := t.Context()
+	c := open(t)
+	const bad = "a\xff"
+	field := func(name, comment string, typ types.Type) tarn.TableDef {
+		return tarn.TableDef{Fields: []types.Field{{Name: name, Type: typ, Description: comment}}}
+	}
+	for name, def := range map[string]tarn.TableDef{
+		"column":         field(bad, "", types.IntType),
+		"column comment": field("a", bad, types.IntType),
+		"part":           field("a", "", types.RowType(types.Field{Name: bad, Type: types.IntType})),
+		"comment":        {Fields: fields("a", "INT"), Comment: bad},
+		"option":         {Fields: fields("a", "INT"), Options: map[string]string{"my.own": bad}},
+	} {
+		if _, err := c.CreateTable(ctx, "d.new", def); !errors.Is(err, tarn.ErrInvalid) || !strings.Contains(err.Error(), `"a\xff"`) || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	tab, err := c.CreateTable(ctx, "d.t", tarn.TableDef{Fields: fields("a", "INT")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range []tarn.SchemaChange{
+		tarn.AddColumn{Path: []string{bad}, Type: types.IntType},
+		tarn.RenameColumn{Path: []string{"a"}, To: bad},
+		tarn.UpdateComment{Comment: bad},
+		tarn.UpdateColumnComment{Path: []string{"a"}, Comment: bad},
+	} {
+		if err := tab.Alter(ctx, ch); !errors.Is(err, tarn.ErrInvalid) {
+			t.Errorf("%T: %v", ch, err)
 		}
 	}
 }

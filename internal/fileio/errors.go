@@ -81,10 +81,14 @@ func osError(op, path string, err error) error {
 		err = &causeError{fmt.Sprintf("permission denied for user id %d: check owner and mode of the file and its folders", os.Getuid()), iofs.ErrPermission, err}
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		err = &causeError{"too many open files: raise the limit (ulimit -n)", err, err}
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		err = &causeError{"a name in the path is too long for the file system, which takes 255 bytes; is it a value of a partition column?", err, err}
 	case errors.Is(err, syscall.ENOTDIR):
 		// A part of the path is a file, so there is nothing below it.
 		if op == "open" || op == "stat" || op == "list" {
 			err = &causeError{"no such file: a part of the path is not a folder", iofs.ErrNotExist, err}
+		} else {
+			err = &causeError{"a part of the path is a file where a folder has to be", err, err}
 		}
 	}
 	return &iofs.PathError{Op: op, Path: path, Err: err}

@@ -23,6 +23,8 @@ func TestOSErrors(t *testing.T) {
 		{syscall.EACCES, iofs.ErrPermission, "check owner and mode"},
 		{syscall.EROFS, iofs.ErrPermission, "read-only"},
 		{syscall.EMFILE, syscall.EMFILE, "ulimit"},
+		{syscall.ENAMETOOLONG, syscall.ENAMETOOLONG, "255 bytes"},
+		{syscall.ENOTDIR, syscall.ENOTDIR, "a file where a folder has to be"},
 	} {
 		err := osError("write", "/lake/db.db/t/f", &os.PathError{Op: "open", Path: "/lake/db.db/t/.tarn-tmp-77", Err: c.errno})
 		if !errors.Is(err, c.kind) || !errors.Is(err, c.errno) {

@@ -157,7 +157,7 @@ func (j *Job) Trim(ctx context.Context, keep int64) error {
 	var old []string
 	for info, err := range j.fs.List(ctx, dir) {
 		if err != nil {
-			return fmt.Errorf("jobs: list %s: %w", dir, err)
+			return fmt.Errorf("jobs: %w", err)
 		}
 		if s, ok := strings.CutPrefix(path.Base(info.Path), "checkpoint-"); ok {
 			if n, err := strconv.ParseInt(s, 10, 64); err == nil && n < floor {

@@ -120,7 +120,7 @@ func (j *Job) newest(ctx context.Context, dir, prefix string) (int64, error) {
 	best := int64(-1)
 	for info, err := range j.fs.List(ctx, dir) {
 		if err != nil {
-			return 0, fmt.Errorf("jobs: list %s: %w", dir, err)
+			return 0, fmt.Errorf("jobs: %w", err)
 		}
 		if s, ok := strings.CutPrefix(path.Base(info.Path), prefix); ok {
 			if n, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -179,7 +179,7 @@ func (j *Job) create(ctx context.Context, p string, data []byte) error {
 	case errors.Is(err, iofs.ErrExist):
 		return fmt.Errorf("jobs: %s: %w", p, ErrFenced)
 	}
-	return fmt.Errorf("jobs: create %s: %w", p, err)
+	return fmt.Errorf("jobs: %w", err)
 }
 
 // Name is the name of the job.
@@ -227,7 +227,7 @@ func List(ctx context.Context, fs fileio.FS, warehouse string) ([]string, error)
 	dir := strings.TrimRight(warehouse, "/") + "/_tarn/jobs"
 	for info, err := range fs.List(ctx, dir) {
 		if err != nil {
-			return nil, fmt.Errorf("jobs: list %s: %w", dir, err)
+			return nil, fmt.Errorf("jobs: %w", err)
 		}
 		if info.IsDir {
 			out = append(out, path.Base(info.Path))

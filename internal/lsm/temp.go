@@ -2,16 +2,20 @@ package lsm
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"syscall"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/kv"
+	"github.com/tarnlake/tarn/internal/paths"
 )
 
 // SpillOptions say how sort buffers and merges with too many runs use temporary files.
@@ -37,9 +41,21 @@ type tempRun struct {
 func (t *Table) newTempRun() (*tempRun, error) {
 	f, err := os.CreateTemp(t.c.Spill.Dir, "tarn-spill-*.arrow")
 	if err != nil {
-		return nil, fmt.Errorf("lsm: spill: %w", err)
+		return nil, spillError(cmp.Or(t.c.Spill.Dir, os.TempDir()), err)
 	}
 	return &tempRun{f: f, path: f.Name(), left: os.Remove(f.Name()) != nil}, nil
+}
+
+// spillError says what to do about the folder of temporary files. That there is none is a fault of the settings: nothing is
+// wrong with the table.
+func spillError(dir string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("lsm: spill: %w: there is no folder %s for temporary files; TMPDIR names another", paths.ErrInvalid, dir)
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("lsm: spill to %s: %w: TMPDIR names another folder for temporary files", dir, err)
+	}
+	return fmt.Errorf("lsm: spill to %s: %w", dir, err)
 }
 
 func (x *tempRun) remove() error {
@@ -96,16 +112,16 @@ func (t *Table) mergeTemp(ctx context.Context, in grouped, j *job) (x *tempRun, 
 			size := batch.SizeOf(rec)
 			x.batch, x.row = max(x.batch, size), max(x.row, size/rec.NumRows())
 			if err := w.Write(rec); err != nil {
-				return x, fmt.Errorf("lsm: spill to %s: %w", x.path, err)
+				return x, spillError(filepath.Dir(x.path), err)
 			}
 		}
 	}
 	if err := errors.Join(w.Close(), buf.Flush()); err != nil {
-		return x, fmt.Errorf("lsm: spill to %s: %w", x.path, err)
+		return x, spillError(filepath.Dir(x.path), err)
 	}
 	st, err := x.f.Stat()
 	if err != nil {
-		return x, fmt.Errorf("lsm: spill to %s: %w", x.path, err)
+		return x, spillError(filepath.Dir(x.path), err)
 	}
 	x.size = st.Size()
 	return x, nil

@@ -5,9 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tarnlake/tarn/internal/mergefn"
+	"github.com/tarnlake/tarn/internal/paths"
 )
 
 // A temporary file has no name while it is in use, so that a process that is killed leaves nothing behind.
@@ -35,5 +38,17 @@ func TestSpillLeavesNothingBehind(t *testing.T) {
 	}
 	if err := r.remove(); err != nil {
 		t.Errorf("removed again: %v", err)
+	}
+}
+
+// A folder for temporary files that is not there, or full, is told with what to do, and is no damage of the table.
+func TestSpillFolder(t *testing.T) {
+	x := newFixture(t, t.TempDir(), func(c *Config, _ *mergefn.Config) { c.Spill.Dir = filepath.Join(t.TempDir(), "none") })
+	_, err := x.table.newTempRun()
+	if !errors.Is(err, paths.ErrInvalid) || !strings.Contains(err.Error(), "there is no folder "+x.table.c.Spill.Dir) || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Error(err)
+	}
+	if err := spillError("/tmp", syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Error(err)
 	}
 }

@@ -265,7 +265,7 @@ func (s *Store) writeFile(ctx context.Context, name string, data []byte) error {
 	path := s.Path(name)
 	w, err := s.c.FS.Create(ctx, path)
 	if err != nil {
-		return fmt.Errorf("manifest: create %s: %w", path, err)
+		return fmt.Errorf("manifest: %w", err)
 	}
 	if _, err = w.Write(data); err == nil {
 		err = w.Close()

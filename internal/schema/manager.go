@@ -61,7 +61,7 @@ func (m *Manager) List(ctx context.Context) ([]int64, error) {
 	var out []int64
 	for info, err := range m.fs.List(ctx, m.dir) {
 		if err != nil {
-			return nil, fmt.Errorf("schema: list %s: %w", m.dir, err)
+			return nil, fmt.Errorf("schema: %w", err)
 		}
 		if s, ok := strings.CutPrefix(path.Base(info.Path), "schema-"); ok {
 			if id, err := strconv.ParseInt(s, 10, 64); err == nil && id >= 0 {
@@ -118,7 +118,7 @@ func (m *Manager) Commit(ctx context.Context, s *Schema) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("schema: create %s: %w", p, err)
+		return fmt.Errorf("schema: %w", err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tarnlake/tarn/internal/cast"
 	"github.com/tarnlake/tarn/internal/options"
@@ -33,6 +34,7 @@ func (s *Schema) faults() []error {
 	if len(s.Fields) == 0 {
 		v.add("a table has at least one column")
 	}
+	v.text("the comment of the table", s.Comment)
 	v.columns("", s.Fields)
 	for _, f := range s.Fields {
 		v.column(f)
@@ -98,8 +100,17 @@ func (v *validation) columns(of string, fields []types.Field) {
 		if seen[f.Name] {
 			v.add("column %q%s comes twice", f.Name, of)
 		}
+		v.text(fmt.Sprintf("the name of column %d%s", i+1, of), f.Name)
+		v.text(fmt.Sprintf("the comment of column %q%s", f.Name, of), f.Description)
 		seen[f.Name] = true
 		v.parts(" of "+f.Name, f.Type)
+	}
+}
+
+// text refuses what a schema file, which is JSON, would hold as something else.
+func (v *validation) text(what, s string) {
+	if !utf8.ValidString(s) {
+		v.add("%s, %q, is not UTF-8", what, s)
 	}
 }
 

@@ -219,7 +219,7 @@ func listIDs(ctx context.Context, fsys fileio.FS, dir, prefix string) ([]int64, 
 	var ids []int64
 	for info, err := range fsys.List(ctx, dir) {
 		if err != nil {
-			return nil, fmt.Errorf("snapshot: list %s: %w", dir, err)
+			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		name := info.Path[strings.LastIndexByte(info.Path, '/')+1:]
 		n, ok := strings.CutPrefix(name, prefix)
@@ -440,7 +440,7 @@ func (s *Store) HintEarliest(ctx context.Context, id int64) error {
 
 func putHint(ctx context.Context, fsys fileio.FS, path string, id int64) error {
 	if err := fsys.Put(ctx, path, strconv.AppendInt(nil, id, 10)); err != nil {
-		return fmt.Errorf("snapshot: hint %s: %w", path, err)
+		return fmt.Errorf("snapshot: hint: %w", err)
 	}
 	return nil
 }
@@ -463,7 +463,7 @@ func (s *Store) Branches(ctx context.Context) ([]string, error) {
 	dir := s.table + "/branch"
 	for info, err := range s.fs.List(ctx, dir) {
 		if err != nil {
-			return nil, fmt.Errorf("snapshot: list %s: %w", dir, err)
+			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		name := info.Path[strings.LastIndexByte(info.Path, '/')+1:]
 		if b, ok := strings.CutPrefix(name, paths.BranchPrefix); ok && info.IsDir {
