@@ -284,3 +284,37 @@ func TestRowsAfterAnotherNumberOfBuckets(t *testing.T) {
 		}
 	}
 }
+
+// A writer that was opened before the number of buckets changed, and the partition was overwritten, does not commit: its rows lie in
+// buckets of before.
+func TestWriterBehindAnotherNumberOfBuckets(t *testing.T) {
+	for _, key := range []string{"id,dt", ""} {
+		o := opts{"bucket": "1"}
+		if key == "" {
+			o["bucket-key"] = "id"
+		}
+		before := declare(t, open(t), "d.t", "id INT,dt STRING", key, o, "dt")
+		put(t, before, []string{`[1,"a"]`, `[2,"a"]`})
+		w, err := before.NewWriter(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if err := w.Write(t.Context(), rows(t, before, `{"id":3,"dt":"a"}`)); err != nil {
+			t.Fatal(err)
+		}
+		after := alter(t, before, tarn.SetOption{Key: "bucket", Value: "4"})
+		again := func(yield func(tarn.Batch, error) bool) {
+			yield(rows(t, after, `{"id":1,"dt":"a"}`, `{"id":2,"dt":"a"}`, `{"id":3,"dt":"a"}`), nil)
+		}
+		if _, err := after.Overwrite(t.Context(), tarn.OverwriteOptions{}, again); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Commit(t.Context()); !errors.Is(err, tarn.ErrConflict) || !strings.Contains(err.Error(), "has 4 buckets, files were written for 1") {
+			t.Errorf("key %q: error %v", key, err)
+		}
+		if got := len(get(t, after, "", "", 0)); got != 3 {
+			t.Errorf("key %q: %d rows, want 3", key, got)
+		}
+	}
+}

@@ -129,6 +129,7 @@ func (c *Committer) once(ctx context.Context, id ID, o Options, sy *syncer, r *R
 	if err != nil {
 		return nil, err
 	}
+	ch.check = ch.check || c.behind(&ch)
 	index, err := c.check(ctx, &ch)
 	if err != nil {
 		return nil, err
@@ -207,6 +208,17 @@ func (c *Committer) decide(ctx context.Context, plan func(*base) (changes, error
 		}
 	}
 	return nil, fmt.Errorf("commit: %s: %w: snapshots after %d, up to %d, have expired", c.table, ErrUndecided, after, c.b.id())
+}
+
+// behind reports whether files were written with an older schema than the base has. Partitions may have been distributed anew, to
+// another number of buckets, since their writer was opened.
+func (c *Committer) behind(ch *changes) bool {
+	for i := range ch.files {
+		if e := &ch.files[i]; e.Kind == manifest.Add && c.b.snap != nil && e.File.SchemaID < c.b.snap.SchemaID {
+			return true
+		}
+	}
+	return false
 }
 
 // check looks for conflicts and gives the index entries after the changes, nil if they stay.
