@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,15 +38,15 @@ func TestBackgroundClose(t *testing.T) {
 func TestBackgroundRunsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Background{}
-		runs := 0
-		work := func(context.Context) { <-time.After(time.Second); runs++ }
-		for i, want := range []int{2, 4} {
+		var runs atomic.Int32
+		work := func(context.Context) { <-time.After(time.Second); runs.Add(1) }
+		for i, want := range []int32{2, 4} {
 			for range 3 {
 				b.Start(work)
 			}
 			<-time.After(time.Minute)
-			if runs != want {
-				t.Errorf("round %d: %d runs, want %d", i, runs, want)
+			if got := runs.Load(); got != want {
+				t.Errorf("round %d: %d runs, want %d", i, got, want)
 			}
 		}
 		b.Close()
