@@ -70,7 +70,7 @@ func (s *FS) PutIfAbsent(ctx context.Context, p string, data []byte) error {
 			retry = true
 		case code == http.StatusConflict && transient(err):
 			retry = true // another request for the same key was under way: nothing was written
-		case code == 0 || code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests:
+		case code == 0 || passing(err):
 			unknown, retry = true, true
 		}
 		if !retry && !unknown { // as where a folder, or a file instead of one, is in the way
@@ -88,7 +88,7 @@ func (s *FS) PutIfAbsent(ctx context.Context, p string, data []byte) error {
 // transient tells a conflict of requests from one of names.
 func transient(err error) bool {
 	var r minio.ErrorResponse
-	return errors.As(err, &r) && slices.Contains([]string{"ConditionalRequestConflict", "OperationAborted", ""}, r.Code)
+	return errors.As(err, &r) && slices.Contains([]string{"ConditionalRequestConflict", "OperationAborted", "ConcurrentModification", ""}, r.Code)
 }
 
 // wroteIt tells whether the object at l was written by the call with that number.

@@ -114,7 +114,7 @@ func explain(err error) error {
 			return err
 		}
 		return &unreachableError{err}
-	case r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusRequestTimeout:
+	case passing(err):
 		return &unreachableError{err}
 	case r.Code == "NoSuchBucket":
 		return fmt.Errorf("%w: there is no bucket %q; make it first", iofs.ErrNotExist, r.BucketName)
@@ -137,6 +137,17 @@ func (e *unreachableError) Is(target error) bool { return target == fileio.ErrUn
 func isNotFound(err error) bool {
 	var r minio.ErrorResponse
 	return errors.As(err, &r) && (r.StatusCode == http.StatusNotFound || r.Code == "NoSuchKey" || r.Code == "NotFound")
+}
+
+// passing reports whether a store could not carry out a request just now, or may have done so and not said it. Some of these answers
+// have the status of a bad request: the body did not arrive, or not whole.
+func passing(err error) bool {
+	var r minio.ErrorResponse
+	if !errors.As(err, &r) {
+		return false
+	}
+	return r.StatusCode >= 499 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusRequestTimeout ||
+		slices.Contains([]string{"RequestTimeout", "IncompleteBody", "BadDigest"}, r.Code)
 }
 
 func status(err error) int {

@@ -163,30 +163,47 @@ func testLostAnswersRace(t *testing.T, srv *s3test.Server) {
 	}
 }
 
-// 409 means that another request for the key was under way and ours was not carried out.
+// Answers after which a request is made again: another request for the key was under way and ours was not carried out, or the store
+// could not take it just now.
 func testConflict(t *testing.T, srv *s3test.Server) {
-	opts := srv.Options
-	opts.RetryWait = time.Millisecond
-	n := 0
-	opts.Transport = transport{func(r *http.Request) (*http.Response, error) {
-		if isConditional(r) {
-			if n++; n <= 3 {
-				body := `<Error><Code>ConditionalRequestConflict</Code><Message>try again</Message></Error>`
-				return &http.Response{
-					StatusCode: http.StatusConflict, Header: http.Header{}, Request: r, ContentLength: int64(len(body)),
-					Body: io.NopCloser(strings.NewReader(body)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-				}, nil
+	for _, answer := range []struct {
+		status int
+		code   string
+	}{
+		{409, "ConditionalRequestConflict"},
+		{409, "OperationAborted"},
+		{409, "ConcurrentModification"},
+		{400, "RequestTimeout"}, // the body did not come in time
+		{400, "IncompleteBody"},
+		{400, "BadDigest"},
+		{408, ""},
+		{429, "TooManyRequests"},
+		{499, "ClientDisconnected"},
+		{503, "SlowDown"},
+	} {
+		opts := srv.Options
+		opts.RetryWait = time.Millisecond
+		n := 0
+		opts.Transport = transport{func(r *http.Request) (*http.Response, error) {
+			if isConditional(r) {
+				if n++; n <= 3 {
+					body := `<Error><Code>` + answer.code + `</Code><Message>try again</Message></Error>`
+					return &http.Response{
+						StatusCode: answer.status, Header: http.Header{}, Request: r, ContentLength: int64(len(body)),
+						Body: io.NopCloser(strings.NewReader(body)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+					}, nil
+				}
 			}
+			return http.DefaultTransport.RoundTrip(r)
+		}}
+		p := srv.Root() + "/f"
+		if err := newFS(t, opts).PutIfAbsent(t.Context(), p, []byte("x")); err != nil || n != 4 {
+			t.Errorf("%d %s: after %d requests: %v", answer.status, answer.code, n, err)
 		}
-		return http.DefaultTransport.RoundTrip(r)
-	}}
-	p := srv.Root() + "/f"
-	if err := newFS(t, opts).PutIfAbsent(t.Context(), p, []byte("x")); err != nil || n != 4 {
-		t.Errorf("after %d requests: %v", n, err)
-	}
-	n = 0
-	if err := newFS(t, opts).PutIfAbsent(t.Context(), p, []byte("x")); !errors.Is(err, iofs.ErrExist) || n != 4 {
-		t.Errorf("after %d requests: %v", n, err)
+		n = 0
+		if err := newFS(t, opts).PutIfAbsent(t.Context(), p, []byte("x")); !errors.Is(err, iofs.ErrExist) || n != 4 {
+			t.Errorf("%d %s: it is there: after %d requests: %v", answer.status, answer.code, n, err)
+		}
 	}
 }
 
