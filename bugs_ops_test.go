@@ -144,7 +144,7 @@ func TestTravelToTheEdges(t *testing.T) {
 	}
 	for o, want := range map[string]int{
 		"scan.timestamp=1900-01-01 00:00:00": -1, "scan.timestamp-millis=0": -1, "scan.watermark=150": 4, "scan.watermark=100": 2, "scan.watermark=201": -1,
-		"scan.watermark=-9223372036854775808": 2, "scan.snapshot-id=3": 3, "scan.snapshot-id=99": -1, "scan.snapshot-id=0": -1, "scan.tag-name=none": -1, "scan.version=3": 3, "scan.version=3x": -1,
+		"scan.watermark=-9223372036854775808": 2, "scan.snapshot-id=3": 3, "scan.snapshot-id=99": -1, "scan.snapshot-id=0": -1, "scan.snapshot-id=-1": -1, "scan.timestamp-millis=-1": -1, "scan.tag-name=none": -1, "scan.version=3": 3, "scan.version=3x": -1,
 	} {
 		k, v, _ := strings.Cut(o, "=")
 		old, err := tab.With(t.Context(), opts{k: v})

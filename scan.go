@@ -100,8 +100,8 @@ func (t *Table) mergeFunc() read.MergeFunc {
 func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 	o := t.opts
 	find := func() (*snapshot.Snapshot, error) {
-		if id := options.ScanSnapshot.Get(o); id >= 0 {
-			return t.snaps.At(ctx, id)
+		if options.ScanSnapshot.Set(o) {
+			return t.snaps.At(ctx, options.ScanSnapshot.Get(o))
 		}
 		if tag := options.ScanTag.Get(o); tag != "" {
 			return t.tagged(ctx, tag)
@@ -121,8 +121,8 @@ func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 			}
 			return t.snaps.At(ctx, id)
 		}
-		if ms := options.ScanMillis.Get(o); ms >= 0 {
-			return t.snaps.AtTime(ctx, ms)
+		if options.ScanMillis.Set(o) {
+			return t.snaps.AtTime(ctx, options.ScanMillis.Get(o))
 		}
 		if s := options.ScanTimestamp.Get(o); s != "" {
 			v, err := types.ParseDatum(types.TimestampType(3), s)

@@ -90,7 +90,7 @@ var (
 	ReadBatchSize   = atLeast(integer("read.batch-size", 1024, "Most rows of a batch of a read, where it is set; else it is chosen here."), 1)
 	ScanMode        = enum("scan.mode", "default", "Where a read starts.", "default", "latest-full", "full", "latest", "compacted-full", "from-timestamp",
 		"from-creation-timestamp", "from-snapshot", "from-snapshot-full", "from-file-creation-time", "incremental").alias("log.scan")
-	ScanSnapshot  = long("scan.snapshot-id", -1, "Reads the table as of this snapshot; -1 is the newest.")
+	ScanSnapshot  = long("scan.snapshot-id", -1, "Reads the table as of this snapshot.")
 	ScanTag       = str("scan.tag-name", "", "Reads the table as of this tag.")
 	ScanMillis    = long("scan.timestamp-millis", -1, "Reads the table as of this time, in milliseconds since 1970.").alias("log.scan.timestamp-millis")
 	ScanTimestamp = str("scan.timestamp", "", "Reads the table as of this time: 2024-02-29 12:00:00.")

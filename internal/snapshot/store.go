@@ -146,7 +146,7 @@ func (e *RangeError) Error() string {
 	switch {
 	case e.Latest == 0:
 		return fmt.Sprintf("snapshot %d of %s does not exist: the table has no snapshot", e.ID, e.Path)
-	case e.ID < e.Earliest:
+	case e.ID > 0 && e.ID < e.Earliest:
 		return fmt.Sprintf("snapshot %d of %s has expired: snapshots %d to %d are there", e.ID, e.Path, e.Earliest, e.Latest)
 	}
 	return fmt.Sprintf("snapshot %d of %s does not exist: snapshots %d to %d are there", e.ID, e.Path, e.Earliest, e.Latest)
