@@ -290,6 +290,22 @@ func TestOtherStdin(t *testing.T) {
 	}
 }
 
+// A stream whose last line had no end goes on with the end of that line.
+func TestStdinEndsWithinLine(t *testing.T) {
+	for _, first := range []string{event(1, "a"), stream(9) + event(10, strings.Repeat("long", 100)), "\n" + event(1, "\u00e9") + "\r"} {
+		in := func(s string) source.Source {
+			return newSource(t, files.Options{Paths: []string{"-"}, Input: strings.NewReader(s), Chunk: 100})
+		}
+		_, places := sourcetest.ReadAll(t, in(first), nil)
+		for _, end := range []string{"\n", "\r\n", "\n\n"} {
+			lines, _ := sourcetest.ReadAll(t, in(first+end+event(11, "b")), places[len(places)-1])
+			if len(lines) != 1 || !strings.Contains(lines[0], "id=11") {
+				t.Errorf("behind %q come %q, want row 11", end, lines)
+			}
+		}
+	}
+}
+
 // Events of standard input come when they are there, not when a buffer is full.
 func TestStdinIsPrompt(t *testing.T) {
 	in, out := io.Pipe()

@@ -53,6 +53,17 @@ func (p *position) MarshalBinary() ([]byte, error) {
 	return json.Marshal(placed{positionVersion, p.file, p.offset, p.line, p.events, checksum(tail)})
 }
 
+// is tells whether p is the place that was kept, where the line may have had no end yet.
+func (p *position) is(kept placed) bool {
+	for _, end := range []string{"", "\n", "\r\n"} {
+		b, ok := bytes.CutSuffix(p.before, []byte(end))
+		if ok && p.offset-int64(len(end)) == kept.Offset && checksum(b[max(0, len(b)-checkBytes):]) == kept.Check {
+			return true
+		}
+	}
+	return false
+}
+
 // String names the line of the event.
 func (p *position) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
 
@@ -174,7 +185,7 @@ func (r *reader) take(whole []byte, start, end int) {
 	if len(r.places) == cap(r.places) {
 		r.places = make([]position, 0, 512)
 	}
-	place := position{r.file, r.offset, r.line, r.events, whole[max(0, end-checkBytes):end]}
+	place := position{r.file, r.offset, r.line, r.events, whole[max(0, end-checkBytes-len("\r\n")):end]}
 	if bad := (*decode.Error)(nil); !ended && errors.As(err, &bad) && bad.Reason == decode.NotJSON {
 		place = before // the rest of the line may come: it is read again then
 	}
