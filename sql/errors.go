@@ -35,16 +35,27 @@ func engineMessage(msg string) *EngineError {
 		if !ok || strings.ContainsAny(kind, "\n:") {
 			return &EngineError{Msg: msg, pos: -1}
 		}
-		return &EngineError{Kind: kind, Msg: rest, pos: -1}
+		e := &EngineError{Kind: kind, Msg: rest, pos: -1}
+		e.ofDamage()
+		return e
 	}
 	// The tables of the lake are queries to the engine, of which it says this.
 	m.Msg = strings.Replace(m.Msg, "Values list \"", "Table \"", 1)
 	e := &EngineError{Kind: m.Kind, Msg: m.Msg, pos: -1}
+	e.ofDamage()
 	e.noTable = e.Kind == "Catalog" && m.Subtype == "MISSING_ENTRY" && strings.HasPrefix(e.Msg, "Table with")
 	if n, err := strconv.Atoi(m.Position); err == nil {
 		e.pos = n
 	}
 	return e
+}
+
+// ofDamage rewrites what the engine says of a Parquet file whose metadata it cannot read: it does not name the file.
+func (e *EngineError) ofDamage() {
+	if e.Kind == "Invalid" && (strings.Contains(e.Msg, "TProtocolException") || strings.HasPrefix(e.Msg, "don't know what type")) {
+		e.Msg = "a Parquet file is damaged (" + strings.TrimRight(e.Msg, ": ") + ")"
+		e.Hint = "SET 'tarn.sql.raw-files' = 'false' before the query, or --no-raw-files, tells which file of the table"
+	}
 }
 
 // Error is DuckDB's message, with the line that it is about. The kind of the error is left out where it tells

@@ -3,7 +3,10 @@
 package sql_test
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +53,46 @@ func TestRawFilesOfAnyLocalWarehouse(t *testing.T) {
 			t.Errorf("warehouse %s: the engine reads files itself: %t, want %t", c.warehouse, got, c.raw)
 		}
 		want(t, s, `SELECT v FROM t WHERE id > 1`, "b")
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A damaged page that the engine reads itself is told as what it is, and the scan that is advised names the file.
+func TestDamagedRawFile(t *testing.T) {
+	dir := t.TempDir()
+	cat, err := tarn.Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sql.NewSession(cat, sql.Options{Database: "db", Threads: 1})
+	t.Cleanup(func() { _ = s.Close() })
+	must(t, s, `CREATE DATABASE db; CREATE TABLE t (id INT); INSERT INTO t SELECT range FROM range(1000)`)
+	names, err := filepath.Glob(dir + "/db.db/t/bucket-0/*.parquet")
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	whole, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{4, 8, 20, 22, 26, 30, 34} { // in the header of the first page
+		data := slices.Clone(whole)
+		for i := range 4 {
+			data[at+i] ^= 0x5a
+		}
+		if err := os.WriteFile(names[0], data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := sql.NewSession(cat, sql.Options{Database: "db", Threads: 1}) // the engine remembers what files hold
+		_, err := run(t.Context(), s, `SELECT sum(id) FROM t`)
+		if e := (*sql.EngineError)(nil); !errors.As(err, &e) || !strings.Contains(e.Msg, ".parquet") &&
+			(!strings.Contains(e.Msg, "damaged") || !strings.Contains(e.Hint, "'tarn.sql.raw-files' = 'false'")) {
+			t.Errorf("byte %d: error %v, hint %q", at, err, e.Hint)
+		}
+		must(t, s, `SET 'tarn.sql.raw-files' = 'false'`)
+		fails(t, s, `SELECT sum(id) FROM t`, nil, names[0])
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -91,7 +91,7 @@ func damaged(table string, err error) error {
 	if !isDamage(err) || errors.As(err, &l) {
 		return err
 	}
-	return hint(err, "tarn check --explain "+table+" tells what is wrong with the table and what to do; an older snapshot may be read by --at")
+	return hint(err, "tarn check --explain "+table+" tells what else is wrong with the table and what to do; an older snapshot may be read by --at")
 }
 
 // isDamage tells errors of what the files of a table hold from those of reaching them.
