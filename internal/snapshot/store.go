@@ -415,8 +415,14 @@ func (s *Store) Earliest(ctx context.Context) (*Snapshot, error) {
 // the file is there or not.
 func (s *Store) Passed(ctx context.Context, id int64) (bool, error) {
 	first, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
-	if err != nil || first <= id {
+	if err != nil {
 		return false, err
+	}
+	// The slower of two that expire snapshots sets the hint back. But they go in order: where the one before is there, this one has not gone.
+	if first <= id && id > 1 {
+		if there, err := s.Exists(ctx, id-1); err != nil || there {
+			return false, err
+		}
 	}
 	ids, err := s.All(ctx) // a hint alone may be wrong
 	return err == nil && len(ids) > 0 && ids[len(ids)-1] > id, err
@@ -433,8 +439,11 @@ func (s *Store) HintLatest(ctx context.Context, id int64) error {
 	return putHint(ctx, s.fs, s.Dir()+"/"+paths.Latest, id)
 }
 
-// HintEarliest writes the EARLIEST hint.
+// HintEarliest writes the EARLIEST hint, unless others that expired meanwhile have set it to a newer snapshot.
 func (s *Store) HintEarliest(ctx context.Context, id int64) error {
+	if hidden, err := s.hidden(ctx); err == nil && hidden > id {
+		return nil
+	}
 	return putHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest, id)
 }
 
