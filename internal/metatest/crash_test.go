@@ -62,6 +62,8 @@ func (l *life) create(uri string) error {
 	def := tarn.TableDef{Fields: fieldsOf(crashCols), PartitionKeys: []string{"p"}, Options: map[string]string{
 		"manifest.merge-min-count": "2", "write-buffer-size": "1 b", "num-sorted-run.compaction-trigger": "2", "target-file-size": "2 kb",
 		"compaction.min.file-num": "2", "local-sort.max-num-file-handles": "2",
+		// Who dies does not wait for storage that is gone.
+		"commit.max-retry-wait": "1 ms",
 	}}
 	if l.keyed {
 		def.PrimaryKeys = []string{"p", "k"}
