@@ -14,7 +14,7 @@ var refused = map[string]string{
 	"HUGEINT": "DECIMAL(38, 0)", "INT128": "DECIMAL(38, 0)", "UHUGEINT": "DECIMAL(38, 0)", "UINT128": "DECIMAL(38, 0)",
 	"VARINT": "DECIMAL(38, 0)", "BIGNUM": "DECIMAL(38, 0)",
 	"UUID": "STRING", "JSON": "STRING", "ENUM": "STRING", "INTERVAL": "BIGINT", "BIT": "BYTES", "BITSTRING": "BYTES",
-	"TIMETZ": "TIME", "UNION": "ROW", "VECTOR": "ARRAY", "GEOMETRY": "BYTES", "GEOGRAPHY": "BYTES",
+	"TIMETZ": "TIME", "UNION": "ROW", "GEOMETRY": "BYTES", "GEOGRAPHY": "BYTES",
 	"SERIAL": "INT", "BIGSERIAL": "BIGINT", "MONEY": "DECIMAL(19, 4)", "RAW": "BYTES", "SYMBOL": "STRING", "XML": "STRING",
 }
 
@@ -112,6 +112,8 @@ func (p *parser) baseType() (types.Type, error) {
 		return types.Type{}, p.errorAt(t, "type "+name+" is not supported: the table format does not have it", "use "+instead)
 	}
 	switch name {
+	case "VECTOR":
+		return types.Type{}, p.errorAt(t, "type VECTOR cannot be read or written yet", "use ARRAY")
 	case "DECIMAL", "NUMERIC", "DEC":
 		return p.decimal()
 	case "CHAR", "CHARACTER", "BPCHAR", "NCHAR":
