@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/cdc/decode"
 	"github.com/tarnlake/tarn/cdc/source"
 	"github.com/tarnlake/tarn/internal/fileio"
@@ -99,6 +100,11 @@ type entry struct {
 	path string
 }
 
+// missing is the error of a path at which there is nothing. It is a tarn.ErrNotExist.
+type missing struct{ error }
+
+func (e missing) Unwrap() []error { return []error{e.error, tarn.ErrNotExist} }
+
 // Open implements source.Source.
 func (f *files) Open(ctx context.Context, from []byte) error {
 	if err := f.look(ctx); err != nil {
@@ -106,7 +112,7 @@ func (f *files) Open(ctx context.Context, from []byte) error {
 	}
 	if from == nil {
 		if len(f.list) == 0 && !f.opts.Follow {
-			return fmt.Errorf("files: no file matches %q", f.opts.Paths)
+			return missing{fmt.Errorf("files: no file matches %q", f.opts.Paths)}
 		}
 		return nil
 	}
@@ -120,7 +126,7 @@ func (f *files) Open(ctx context.Context, from []byte) error {
 			return f.resume(ctx, p)
 		}
 	}
-	return fmt.Errorf("files: %s, in which the job stopped at byte %d, is gone: put it back, or reset the job", p.File, p.Offset)
+	return missing{fmt.Errorf("files: %s, in which the job stopped at byte %d, is gone: put it back, or reset the job", p.File, p.Offset)}
 }
 
 // resume goes on behind a position in the file at f.at.

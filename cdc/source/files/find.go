@@ -35,6 +35,8 @@ func find(ctx context.Context, opts Options) ([]entry, error) {
 		switch {
 		case errors.Is(err, iofs.ErrNotExist) && opts.Follow: // it may come
 			continue
+		case errors.Is(err, iofs.ErrNotExist):
+			return nil, missing{fmt.Errorf("files: %w", err)}
 		case err != nil:
 			return nil, fmt.Errorf("files: %w", err)
 		case info.IsDir:
