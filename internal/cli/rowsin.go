@@ -30,11 +30,12 @@ var inputs = []string{"json", "jsonl", "csv", "tsv", "parquet"}
 
 // rowsOf reads the rows of a file, or of standard input.
 func (a *app) rowsOf(ctx context.Context, file, form string, fields []types.Field) (rowReader, error) {
+	assumed := form == "" && file != "-"
 	if form == "" {
 		form = "json"
 		for _, f := range inputs {
 			if strings.HasSuffix(strings.ToLower(file), "."+f) {
-				form = f
+				form, assumed = f, false
 			}
 		}
 	}
@@ -67,7 +68,25 @@ func (a *app) rowsOf(ctx context.Context, file, form string, fields []types.Fiel
 		}
 		return &closing{c, in}, nil
 	}
-	return &closing{jsonrow.Lines(in, name, fields, 0), in}, nil
+	lines := &closing{jsonrow.Lines(in, name, fields, 0), in}
+	if assumed {
+		return &assumedJSON{lines, name}, nil
+	}
+	return lines, nil
+}
+
+// assumedJSON is a file that is read as JSON for want of a name that says more.
+type assumedJSON struct {
+	rowReader
+	name string
+}
+
+func (r *assumedJSON) Next(ctx context.Context) (tarn.Batch, error) {
+	b, err := r.rowReader.Next(ctx)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = hint(err, "the name of "+r.name+" tells no format, so it is read as JSON: --format names another; what is compressed is unpacked before, as by gzip -dc FILE | tarn write TABLE - --format csv")
+	}
+	return b, err
 }
 
 // rowReader reads rows and knows where they stand.
