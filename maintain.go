@@ -127,7 +127,7 @@ type CompactOptions struct {
 	Partition map[string]*string
 }
 
-// Compact merges files, commits, and waits for it.
+// Compact merges files, commits, and waits for it. Where the table is write-only, it does what its writers leave out.
 func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, error) {
 	req := plan.Request{}
 	if len(o.Partition) > 0 {
@@ -143,6 +143,11 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 	}
 	if err := t.checkRows(snap); err != nil {
 		return CommitResult{}, fmt.Errorf("compact table %s: %w", t.id, err)
+	}
+	if options.WriteOnly.Get(t.opts) { // the table's writers leave the work to this
+		if t, err = t.With(ctx, map[string]string{options.WriteOnly.Key(): "false"}); err != nil {
+			return CommitResult{}, err
+		}
 	}
 	w, err := t.NewWriter(ctx, &WriterOptions{User: "compact-" + uuid.NewString(), WaitCompaction: true})
 	if err != nil {

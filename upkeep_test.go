@@ -138,6 +138,31 @@ func TestCompactionsAreTold(t *testing.T) {
 	}
 }
 
+// Tables whose writers do not compact are compacted by those who ask for it, not only as a whole.
+func TestCompactWriteOnly(t *testing.T) {
+	for _, keyed := range []bool{true, false} {
+		for _, full := range []bool{true, false} {
+			files := 0 // that were merged
+			ev := &tarn.Events{Compacted: func(e tarn.CompactEvent) { files += e.InFiles }}
+			opts := map[string]string{"write-only": "true"}
+			if keyed {
+				opts["bucket"] = "1"
+			}
+			tab := upkeepTable(t, &tarn.OpenOptions{Events: ev}, keyed, opts)
+			for k := range 6 {
+				upkeepWrite(t, tab, k)
+			}
+			r, err := tab.Compact(t.Context(), tarn.CompactOptions{Full: full})
+			if err != nil || r.SnapshotID != 7 || files != 6 {
+				t.Errorf("keyed %v, full %v: %d files were merged, snapshot %d, %v", keyed, full, files, r.SnapshotID, err)
+			}
+			if rows := read(t, tab, tarn.ScanOptions{}); len(rows) != 6 {
+				t.Errorf("keyed %v, full %v: %d rows are left", keyed, full, len(rows))
+			}
+		}
+	}
+}
+
 // With source.split.open-file-cost small files count for more, so fewer of them are joined into one.
 func TestOpenCostCutsJoins(t *testing.T) {
 	for cost, want := range map[string]int{"1 b": 4, "1 mb": 2} {
