@@ -2,6 +2,8 @@ package tarn_test
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/types"
 )
 
 // Values of a megabyte: they are spilled, merged, compacted and read in batches of a few, whatever number of rows
@@ -68,6 +71,62 @@ func TestLargeValues(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// Batches of which each of many buckets gets a few rows are not kept in memory once for each bucket, nor as much as
+// that; the rows of all of them, and their kinds, are there.
+func TestFewRowsForManyBuckets(t *testing.T) {
+	const batches, n = 20, 2000
+	ctx := t.Context()
+	tab, err := open(t).CreateTable(ctx, "d.t", tarn.TableDef{
+		Fields: fields("id", "INT NOT NULL", "v", "STRING"), PrimaryKeys: []string{"id"}, Options: map[string]string{"bucket": "500", "write-only": "true"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := tab.NewWriter(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var before, after runtime.MemStats
+	for i := range batches {
+		if err := w.Write(ctx, repeated(n, i*n, "v")); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+		}
+	}
+	gone := repeated(n, n, "v")
+	gone.Kinds = slices.Repeat([]types.RowKind{types.Insert, types.Delete}, n/2)
+	if err := w.Write(ctx, gone); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 80<<20 {
+		t.Errorf("%d rows take %d MB", batches*n, grown>>20)
+	}
+	if _, err := w.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int32]bool{}
+	for b, err := range tab.Scan(tarn.ScanOptions{}).Batches(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range b.Column(0).(*array.Int32).Int32Values() {
+			if seen[id] || id/n == 1 && id%2 == 1 {
+				t.Fatalf("row %d is there twice, or deleted", id)
+			}
+			seen[id] = true
+		}
+	}
+	if want := batches*n - n/2; len(seen) != want {
+		t.Errorf("%d rows, want %d", len(seen), want)
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 	// it is; of others the rows are copied together.
 	keepRows   = 8192
 	keepFactor = 4
+	fewFactor  = 64 // of a batch of which the bucket has at most this part, the rows are copied at once
 
 	gatherRows    = 32768 // so many rows are copied together
 	gatherBatches = 256
@@ -79,9 +80,16 @@ func (b *sortBuffer) add(in batch.Batch, sel []int32, first int64) error {
 	if n == 0 {
 		return nil
 	}
-	rec := b.wrap(in, sel, first)
 	size := batch.SizeOf(in.RecordBatch) * int64(n) / int64(total)
 	b.bytes += size + int64(n)*rowOverhead
+	if n*fewFactor <= total { // the batch is for many buckets: none of them keeps it, nor columns of its length
+		var err error
+		if in, err = few(in, sel); err != nil {
+			return err
+		}
+		sel = nil
+	}
+	rec := b.wrap(in, sel, first)
 	held := batch.Retained(in.RecordBatch)
 	if n >= keepRows && n*keepFactor >= total && held <= 2*keepFactor*size {
 		if err := b.settle(true); err != nil {
@@ -98,6 +106,26 @@ func (b *sortBuffer) add(in batch.Batch, sel []int32, first int64) error {
 		return b.settle(true)
 	}
 	return nil
+}
+
+// few copies some rows of a batch.
+func few(in batch.Batch, sel []int32) (batch.Batch, error) {
+	all := make([]int, in.NumCols())
+	for i := range all {
+		all[i] = i
+	}
+	rec, err := batch.GatherBatch(in.Schema(), []arrow.RecordBatch{in.RecordBatch}, all, batch.Select(appendRows(nil, 0, sel, len(sel))))
+	if err != nil {
+		return batch.Batch{}, err
+	}
+	out := batch.Batch{RecordBatch: rec}
+	if in.Kinds != nil {
+		out.Kinds = make([]types.RowKind, len(sel))
+		for i, row := range sel {
+			out.Kinds[i] = in.Kinds[row]
+		}
+	}
+	return out, nil
 }
 
 func appendRows(rows []batch.Ref, src int, sel []int32, n int) []batch.Ref {
