@@ -46,7 +46,10 @@ func exactly(t types.Type, cell string, v types.Datum) error {
 			return fmt.Errorf("%q is more exact than milliseconds, which is what TIME keeps", cell)
 		}
 	case types.Timestamp, types.TimestampLTZ:
-		if at, ok := v.(types.Instant); ok && !onlyDigits && !sameDay(cell, at) {
+		if onlyDigits { // a cast counts from 1970, by the precision of the type
+			return fmt.Errorf("%q is no timestamp; want 2024-02-29T12:34:56.789", cell)
+		}
+		if at, ok := v.(types.Instant); ok && !sameDay(cell, at) {
 			return fmt.Errorf("%q: there is no such day", cell)
 		}
 		if len(frac) > t.Precision {
