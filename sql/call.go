@@ -92,6 +92,9 @@ var procedures = map[string]procedure{
 		if err != nil {
 			return "", err
 		}
+		if age == 0 && !dry { // as the reference has it
+			return "", fmt.Errorf("%w: older_than has to be before now: files that a writer is about to commit would be removed", tarn.ErrInvalid)
+		}
 		// What jobs have prepared and not committed yet is referred to by their checkpoints only.
 		keep, err := s.cat.PreparedByJobs(ctx, t.Name())
 		if err != nil {
@@ -128,7 +131,7 @@ func (s *Session) age(v string) (time.Duration, error) {
 			return max(0, s.now().Sub(at)), nil
 		}
 	}
-	return 0, fmt.Errorf("%w: older_than: %q is neither a duration such as 24h nor a time such as 2099-01-31 12:00:00", tarn.ErrInvalid, v)
+	return 0, fmt.Errorf("%w: older_than: %q is neither a duration such as 24h nor a time such as 2024-01-31 12:00:00", tarn.ErrInvalid, v)
 }
 
 func optionalID(s string) (int64, error) {

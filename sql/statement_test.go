@@ -254,6 +254,8 @@ func TestCallArguments(t *testing.T) {
 		{`sys.expire_snapshots('t', 0)`, "retain_max", tarn.ErrInvalid},
 		{`sys.expire_snapshots('t', retain_max => 1, retain_min => 5)`, "num-retained.min 5", tarn.ErrInvalid},
 		{`sys.expire_snapshots('t', older_than => 'yesterday')`, "older_than", tarn.ErrInvalid},
+		{`sys.remove_orphan_files('t', older_than => '0s')`, "before now", tarn.ErrInvalid},
+		{`sys.remove_orphan_files('t', older_than => '2999-01-01')`, "before now", tarn.ErrInvalid},
 		{`sys.remove_orphan_files('t', dry_run => 'perhaps')`, "dry_run", tarn.ErrInvalid},
 		{`sys.rollback_to('t', 1)`, "rollback_to", tarn.ErrUnsupported},
 	} {
