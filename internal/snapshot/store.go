@@ -172,7 +172,7 @@ func (s *Store) At(ctx context.Context, id int64) (*Snapshot, error) {
 // hidden is the EARLIEST hint if its snapshot is there: what is older is about to expire, its files may
 // be gone already.
 func (s *Store) hidden(ctx context.Context) (int64, error) {
-	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
+	hint, err := s.earliestHint(ctx)
 	if err != nil || hint == 0 {
 		return 0, err
 	}
@@ -277,6 +277,10 @@ func (s *Store) latestHint(ctx context.Context) (int64, error) {
 	return readHint(ctx, s.fs, s.Dir()+"/"+paths.Latest)
 }
 
+func (s *Store) earliestHint(ctx context.Context) (int64, error) {
+	return readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
+}
+
 // LatestFrom is LatestID for callers that know a snapshot that was there: if it still is, only newer
 // ones are looked for.
 func (s *Store) LatestFrom(ctx context.Context, known int64) (int64, error) {
@@ -311,13 +315,13 @@ func (s *Store) LatestFrom(ctx context.Context, known int64) (int64, error) {
 // stays reports whether a snapshot is not about to expire. Where two expire snapshots at once, newer ones may be gone before this one
 // is: those that go are hidden first.
 func (s *Store) stays(ctx context.Context, id int64) (bool, error) {
-	first, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
+	first, err := s.earliestHint(ctx)
 	return first <= id, err
 }
 
 // Latest reads the newest snapshot. The error is ErrNone if there is none.
 func (s *Store) Latest(ctx context.Context) (*Snapshot, error) {
-	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Latest)
+	hint, err := s.latestHint(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -369,15 +373,8 @@ func (s *Store) latestFrom(ctx context.Context, known int64) (*Snapshot, error) 
 
 // EarliestID is the number of the oldest snapshot, 0 if there is none.
 func (s *Store) EarliestID(ctx context.Context) (int64, error) {
-	hint, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
-	if err != nil {
-		return 0, err
-	}
-	if hint > 0 {
-		there, err := s.Exists(ctx, hint)
-		if err != nil || there {
-			return hint, err
-		}
+	if id, err := s.hidden(ctx); err != nil || id > 0 {
+		return id, err
 	}
 	ids, err := s.List(ctx)
 	if err != nil || len(ids) == 0 {
@@ -414,11 +411,11 @@ func (s *Store) Earliest(ctx context.Context) (*Snapshot, error) {
 // Passed reports whether a snapshot belongs to those that have expired, or are just expiring: its number was used, whether
 // the file is there or not.
 func (s *Store) Passed(ctx context.Context, id int64) (bool, error) {
-	first, err := readHint(ctx, s.fs, s.Dir()+"/"+paths.Earliest)
+	first, err := s.earliestHint(ctx)
 	if err != nil {
 		return false, err
 	}
-	// The slower of two that expire snapshots sets the hint back. But they go in order: where the one before is there, this one has not gone.
+	// Of two others that expire snapshots the slower one sets the hint back. But they go in order: where the one before is there, this one has not gone.
 	if first <= id && id > 1 {
 		if there, err := s.Exists(ctx, id-1); err != nil || there {
 			return false, err
