@@ -106,17 +106,7 @@ func TestTablesWithIndexes(t *testing.T) {
 // indexed fills a table by the reference, with rows deleted in all ways, tags t0, t1 and t2, and statistics.
 func (tab table) indexed(t *testing.T, d definition) {
 	t.Helper()
-	ins := func(from, to int) []row {
-		var out []row
-		for k := from; k < to; k++ {
-			r := row{object: fmt.Sprintf(`{"k":%d,"p":"%c","v":%d}`, k, 'a'+k%3, k)}
-			if d.key != nil && from > 0 && k%4 == 0 {
-				r.kind = "-D"
-			}
-			out = append(out, r)
-		}
-		return out
-	}
+	ins := d.numbered
 	del := func(k int) {
 		if d.key == nil && d.options["deletion-vectors.enabled"] != "" {
 			tab.Do(t, tarntest.Command{"op": "dvDelete", "table": tab.name, "where": tarntest.Command{"op": "=", "field": "k", "value": k}})

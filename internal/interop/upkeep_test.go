@@ -120,21 +120,24 @@ func upkeepTables() map[string]definition {
 	}
 }
 
+// numbered are rows of such a table, with keys from one number to another; with a key, every fourth is a delete, but for those from 0 on.
+func (d definition) numbered(from, to int) []row {
+	var out []row
+	for k := from; k < to; k++ {
+		r := row{object: fmt.Sprintf(`{"k":%d,"p":"%c","v":%d}`, k, 'a'+k%3, k)}
+		if d.key != nil && from > 0 && k%4 == 0 {
+			r.kind = "-D"
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
 // live fills a table in turn: with rows, deletes, compactions, overwrites, a changed schema, tags and a branch. It
 // gives the names of the tags.
 func (tab table) live(t testing.TB, d definition, turn func() side) []string {
 	t.Helper()
-	ins := func(from, to int) []row {
-		var out []row
-		for k := from; k < to; k++ {
-			r := row{object: fmt.Sprintf(`{"k":%d,"p":"%c","v":%d}`, k, 'a'+k%3, k)}
-			if d.key != nil && from > 0 && k%4 == 0 {
-				r.kind = "-D"
-			}
-			out = append(out, r)
-		}
-		return out
-	}
+	ins := d.numbered
 	var tags []string
 	tag := func() {
 		name := fmt.Sprintf("t%d", len(tags))
