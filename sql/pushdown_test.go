@@ -17,16 +17,7 @@ import (
 // table is read.
 func TestPushFilters(t *testing.T) {
 	ctx := t.Context()
-	cat, err := tarn.Open(ctx, t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := NewSession(cat, Options{Database: "db", Threads: 1})
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := alone(t)
 	nothing := func(*Result) error { return nil }
 	if err := s.Run(ctx, `CREATE DATABASE db;
 		CREATE TABLE a (id BIGINT, name STRING, d DOUBLE, dt DATE, ts TIMESTAMP(6), p DECIMAL(9, 2));
@@ -97,18 +88,25 @@ func TestPushFilters(t *testing.T) {
 	}
 }
 
-// TestInsertErrorNamesColumnAndValue asserts that a value that does not fit is found for the user.
-func TestInsertErrorNamesColumnAndValue(t *testing.T) {
+// alone is a session on a warehouse of its own.
+func alone(t *testing.T) *Session {
+	t.Helper()
 	cat, err := tarn.Open(t.Context(), t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := NewSession(cat, Options{Database: "db", Threads: 1})
-	defer func() {
+	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return s
+}
+
+// TestInsertErrorNamesColumnAndValue asserts that a value that does not fit is found for the user.
+func TestInsertErrorNamesColumnAndValue(t *testing.T) {
+	s := alone(t)
 	nothing := func(*Result) error { return nil }
 	if err := s.Run(t.Context(), `CREATE DATABASE db; CREATE TABLE src (v STRING); INSERT INTO src VALUES ('1'), ('300'); CREATE TABLE t (a INT, n TINYINT, d DATE)`, nothing); err != nil {
 		t.Fatal(err)
@@ -131,16 +129,7 @@ func TestInsertErrorNamesColumnAndValue(t *testing.T) {
 
 // TestPushFiltersLeavesSettings asserts that looking for filters changes nothing that the user has set, or sees.
 func TestPushFiltersLeavesSettings(t *testing.T) {
-	cat, err := tarn.Open(t.Context(), t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := NewSession(cat, Options{Database: "db", Threads: 1})
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := alone(t)
 	nothing := func(*Result) error { return nil }
 	if err := s.Run(t.Context(), `CREATE DATABASE db; CREATE TABLE t (id INT, v STRING); SET disabled_optimizers = 'top_n';
 		SELECT * FROM t WHERE id IN (1, 3, 5, 7, 9, 11, 13)`, nothing); err != nil {
