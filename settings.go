@@ -165,6 +165,9 @@ func (t *Table) levels() lsm.LevelOptions {
 	if options.IncrementThreshold.Set(o) {
 		l.Incremental = options.IncrementThreshold.Get(o)
 	}
+	if from, to := options.OffPeakStart.Get(o), options.OffPeakEnd.Get(o); from >= 0 && to >= 0 {
+		l.OffPeak = lsm.OffPeak{From: from, To: to, Ratio: options.OffPeakRatio.Get(o)}
+	}
 	return l
 }
 

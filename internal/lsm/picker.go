@@ -17,6 +17,26 @@ type LevelOptions struct {
 	Interval    int64 // compaction.optimization-interval in milliseconds; 0: none
 	TotalSize   int64 // compaction.total-size-threshold; 0: none
 	Incremental int64 // compaction.incremental-size-threshold; 0: none
+	OffPeak     OffPeak
+}
+
+// OffPeak are the hours of the day in which runs may differ more and be merged all the same. They may pass
+// midnight; there are none where they begin and end at the same hour.
+type OffPeak struct {
+	From, To int // compaction.offpeak.start.hour, inclusive, and .end.hour, exclusive
+	Ratio    int // compaction.offpeak-ratio, added to the size ratio
+}
+
+// ratio is what is added to the size ratio at an hour.
+func (o OffPeak) ratio(hour int) int {
+	in := o.From <= hour && hour < o.To
+	if o.From > o.To {
+		in = o.From <= hour || hour < o.To
+	}
+	if !in {
+		return 0
+	}
+	return o.Ratio
 }
 
 // Count is the number of levels.
@@ -71,6 +91,7 @@ type State struct {
 	Levels   int   // number of levels
 	Now      int64 // milliseconds; 0: unknown
 	LastFull int64 // when the highest level was last written; 0: never
+	Hour     int   // of the day, where this process runs
 }
 
 // Unit is the runs to compact, Runs[:Count] of the state, and the level that the result goes to.
@@ -194,9 +215,10 @@ func (u Universal) grow(s State, n int, force bool, reason string) (Unit, bool) 
 		size += r.Size
 	}
 	picked := force || n > 1
+	ratio := float64(100 + u.o.SizeRatio + u.o.OffPeak.ratio(s.Hour))
 	for n < len(s.Runs) {
 		next := s.Runs[n]
-		if float64(size)*(100+float64(u.o.SizeRatio))/100 < float64(next.Size) && (!picked || next.Level > 1) {
+		if float64(size)*ratio/100 < float64(next.Size) && (!picked || next.Level > 1) {
 			break
 		}
 		size += next.Size

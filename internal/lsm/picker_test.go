@@ -85,6 +85,12 @@ func TestUniversal(t *testing.T) {
 				s.Now = n
 			case "last-full":
 				s.LastFull = n
+			case "from":
+				o.OffPeak = OffPeak{From: int(n), To: o.OffPeak.To, Ratio: 20}
+			case "to":
+				o.OffPeak.To = int(n)
+			case "hour":
+				s.Hour = int(n)
 			default:
 				t.Fatalf("unknown argument %s", a.Key)
 			}

@@ -10,34 +10,13 @@ import (
 	"github.com/tarnlake/tarn/internal/manifest"
 )
 
-// state is what a compaction is picked from.
-func (w *Writer) state() State {
-	s := State{Runs: w.levels.runs(), Levels: w.levels.count()}
-	if w.t.c.ClockMillis != nil {
-		s.Now = w.t.c.ClockMillis()
-	}
-	// The files themselves tell when the highest level was last written: writers come and go (BUGS B079).
-	for _, x := range w.levels.high[len(w.levels.high)-1] {
-		s.LastFull = max(s.LastFull, x.file.CreationMillis)
-	}
-	return s
-}
-
 // trigger begins a compaction if one is due and none runs.
 func (w *Writer) trigger(ctx context.Context, all bool) error {
 	if w.task != nil || w.stale != nil || w.t.c.WriteOnly && !all {
 		return nil
 	}
-	s := w.state()
-	var unit Unit
-	var ok bool
-	if all {
-		if unit, ok = PickFull(s); !ok && w.t.c.RewriteAll {
-			unit, ok = full(s, "compaction.force-rewrite-all-files")
-		}
-	} else {
-		unit, ok = NewUniversal(w.t.c.Levels).Pick(s)
-	}
+	s := w.levels.state()
+	unit, ok := w.t.pick(s, all)
 	if !ok {
 		return nil
 	}
