@@ -46,6 +46,15 @@ type ReadOptions struct {
 	LowMemory bool
 }
 
+// Run is some rows of a file that follow each other: [From, To).
+type Run struct{ From, To int64 }
+
+// Rows is a set of rows of a file, by their number in it.
+type Rows interface {
+	// Runs appends the runs of rows in [from, to) that are in the set, in their order.
+	Runs(dst []Run, from, to int64) []Run
+}
+
 // Reader reads a file. Batches are runs of consecutive rows of the file (but see
 // ReadOptions.Sparse); between two batches rows may be left out.
 type Reader interface {
