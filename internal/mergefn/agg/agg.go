@@ -18,7 +18,15 @@ import (
 )
 
 // funcs are the functions by the value of `fields.<column>.aggregate-function`.
-var funcs = map[string]func(Config) (Func, error){}
+var funcs = map[string]func(Config) (Func, error){
+	"sum":                  newSum,
+	"product":              newProduct,
+	"last_value":           pick(picking{true, lastValue}),
+	"last_non_null_value":  pick(picking{true, lastNonNullValue}),
+	"first_value":          pick(picking{false, firstValue}),
+	"first_non_null_value": pick(picking{false, firstNonNullValue}),
+	"first_not_null_value": pick(picking{false, firstNonNullValue}), // its name in some releases
+}
 
 // Config is what a function knows of its column.
 type Config struct {
@@ -31,20 +39,26 @@ type Config struct {
 type Func interface {
 	// Fold gives the value of each group of the input.
 	Fold(in *Input) (Result, error)
-	// Retracts reports whether rows may be taken back. If not, Input.Retract is nil.
+	// Retracts reports whether rows may be taken back. If not, no Op of an input is Retract.
 	Retracts() bool
-	// Reversible reports whether a version that is older than those folded already may be folded before
-	// them, as sequence groups need it: the engine then passes references in that order.
-	Reversible() bool
 }
 
-// Input is versions of keys. Groups are not empty.
+// Op says how a row is folded into the value that its group has so far.
+type Op uint8
+
+// Ops.
+const (
+	Add      Op = iota
+	AddOlder    // the row is older than those folded so far, as in sequence groups: as if it had come before them
+	Retract     // the row takes its value back (-U, -D)
+)
+
+// Input is versions of keys. A group without rows gives NULL.
 type Input struct {
 	Column []arrow.Array // the column in each batch of the window, in types of types.WideArrowType
 	Refs   []batch.Ref   // rows of the window, group after group, in the order to fold them
 	Ends   []int32       // for each group the end of its part of Refs
-	// Retract says for each of Refs whether it takes its value back (-U, -D); nil: none does.
-	Retract []bool
+	Ops    []Op          // for each of Refs; nil: all are Add
 }
 
 // Result is one value for each group.
@@ -56,8 +70,38 @@ type Result struct {
 // New makes the function of a column. Errors name what is wrong with its name, type or options; they do not
 // name the column.
 func New(name string, c Config) (Func, error) {
-	if f, ok := funcs[strings.ToLower(strings.TrimSpace(name))]; ok {
-		return f(c)
+	f, ok := funcs[strings.ToLower(strings.TrimSpace(name))]
+	if !ok {
+		return nil, fmt.Errorf("unknown aggregate function %q (known: %s)", name, strings.Join(slices.Sorted(maps.Keys(funcs)), ", "))
 	}
-	return nil, fmt.Errorf("unknown aggregate function %q (known: %s)", name, strings.Join(slices.Sorted(maps.Keys(funcs)), ", "))
+	fn, err := f(c)
+	if err != nil {
+		return nil, err
+	}
+	if v, _ := c.Option("ignore-retract"); strings.EqualFold(strings.TrimSpace(v), "true") {
+		fn = ignoring{fn}
+	}
+	return fn, nil
+}
+
+// ignoring is a function to which rows that are taken back are as if they were not there.
+type ignoring struct{ Func }
+
+func (ignoring) Retracts() bool { return true }
+
+func (f ignoring) Fold(in *Input) (Result, error) {
+	if !slices.Contains(in.Ops, Retract) {
+		return f.Func.Fold(in)
+	}
+	left := &Input{Column: in.Column, Ends: make([]int32, len(in.Ends))}
+	from := int32(0)
+	for i, end := range in.Ends {
+		for k := from; k < end; k++ {
+			if in.Ops[k] != Retract {
+				left.Refs, left.Ops = append(left.Refs, in.Refs[k]), append(left.Ops, in.Ops[k])
+			}
+		}
+		from, left.Ends[i] = end, int32(len(left.Refs))
+	}
+	return f.Func.Fold(left)
 }

@@ -1,0 +1,138 @@
+package agg
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/types"
+)
+
+// fold makes a function and folds the groups of rows of a case: JSON values with blanks between, before each its op
+// (+ newer, < older, - taken back), | between groups. It gives the results as JSON with blanks between.
+func fold(t *testing.T, fn, typ string, options map[string]string, rows string) (string, error) {
+	t.Helper()
+	ty, err := types.Parse(typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := New(fn, Config{Field: types.Field{Name: "v", Type: ty}, Option: func(name string) (string, bool) { v, ok := options[name]; return v, ok }})
+	if err != nil {
+		return "", err
+	}
+	in := &Input{}
+	var values [2][]string
+	for group := range strings.SplitSeq(rows, "|") {
+		for i, v := range strings.Fields(group) {
+			op := map[byte]Op{'+': Add, '<': AddOlder, '-': Retract}[v[0]]
+			if op == Retract && !f.Retracts() {
+				t.Fatalf("%s does not retract", fn)
+			}
+			if op != Add && in.Ops == nil {
+				in.Ops = make([]Op, len(in.Refs))
+			}
+			if in.Ops != nil {
+				in.Ops = append(in.Ops, op)
+			}
+			src := (i + len(in.Ends)) % 2
+			in.Refs = append(in.Refs, batch.Ref{Src: int32(src), Row: int32(len(values[src]))})
+			values[src] = append(values[src], v[1:])
+		}
+		in.Ends = append(in.Ends, int32(len(in.Refs)))
+	}
+	dt := types.WideArrowType(ty)
+	for _, v := range values {
+		a, _, err := array.FromJSON(memory.DefaultAllocator, dt, strings.NewReader("[null,"+strings.Join(append(v, "null"), ",")+"]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Column = append(in.Column, array.NewSlice(a, 1, int64(len(v)+1)))
+	}
+	r, err := f.Fold(in)
+	if err != nil {
+		return "", err
+	}
+	out := r.Values
+	if out == nil {
+		if out, err = batch.GatherArrays(in.Column, batch.Select(r.Rows)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out.Len() != len(in.Ends) || !arrow.TypeEqual(out.DataType(), dt) {
+		t.Fatalf("%s: %d values of type %s for %d groups of %s", fn, out.Len(), out.DataType(), len(in.Ends), dt)
+	}
+	text, err := out.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer("[", "", "]", "", ",", " ").Replace(string(text)), nil
+}
+
+func TestFold(t *testing.T) {
+	for _, c := range []struct{ fn, typ, options, rows, want string }{
+		{"sum", "INT", "", "+1 +2|+null|+null +3 -1|-4|+5 <6|-null|-3 +null +10|", "3 null 2 -4 11 null 7 null"},
+		{"sum", "TINYINT", "", "+127 -127|+100 +27", "0 127"},
+		{"sum", "TINYINT", "", "+127 +1", "!127 + 1 is no value of type TINYINT"},
+		{"sum", "TINYINT", "", "--128", "!0 - -128"},
+		{"sum", "SMALLINT", "", "+-32768 -1", "!-32768 - 1"},
+		{"sum", "BIGINT", "", "+9223372036854775807 +-1 +1|-9223372036854775807 -1", "9223372036854775807 -9223372036854775808"},
+		{"sum", "BIGINT", "", "+9223372036854775807 +1", "!9223372036854775807 + 1"},
+		{"sum", "DOUBLE", "", "+0.5 +0.25 -1|-1.5", "-0.25 -1.5"},
+		{"sum", "FLOAT", "", "+0.5 +0.25", "0.75"},
+		{"sum", "DECIMAL(5,2)", "", `+"999.98" +"0.01"|-"1.50"`, `"999.99" "-1.5"`},
+		{"sum", "DECIMAL(5,2)", "", `+"999.98" +"0.02"`, "!999.98 + 0.02 is no value of type DECIMAL(5, 2)"},
+		{"sum", "DECIMAL(38,0)", "", `+"99999999999999999999999999999999999999" +"99999999999999999999999999999999999999"`, "!99999999999999999999999999999999999999 + "},
+		{"sum", "INT", "ignore-retract=true", "+1 -5 +2|-3|+null -1", "3 null null"},
+		{"sum", "STRING", "", "", "!sum is for columns that are a number, not for type STRING"},
+		{"product", "INT", "", "+2 +3 -2|-3 +6|+null +4", "3 6 4"},
+		{"product", "INT", "", "+65536 +65536", "!65536 * 65536"},
+		{"product", "TINYINT", "", "+-1 +-128", "!-1 * -128"},
+		{"product", "TINYINT", "", "+-128 +-1", "!-128 * -1"},
+		{"product", "TINYINT", "", "+-128 -0", "!-128 / 0"},
+		{"product", "TINYINT", "", "+-128 --1", "!-128 / -1"},
+		{"product", "TINYINT", "", "+-1 +127|+0 +-128|+-128 +0", "-127 0 0"},
+		{"product", "DOUBLE", "", "+0.5 +0.5 -0.25", "1"},
+		{"product", "DECIMAL(5,2)", "", `+"1.25" +"0.50"|+"-1.25" +"0.50"|+"3.00" -"1.50"`, `"0.63" "-0.63" "2"`},
+		{"product", "DECIMAL(5,2)", "", `+"100.00" +"10.00"`, "!100.00 * 10.00"},
+		{"product", "DECIMAL(5,2)", "", `+"1.00" -"0.00"`, "!1.00 / 0.00"},
+		{"product", "DATE", "", "", "!product is for columns that are a number"},
+		{"last_value", "STRING", "", `+"a" +"b"|+"a" +null|+"a" <"b"|+"a" -"a"|+"a" -"a" +"c"|+"a" -"a" <"c"|`, `"b" null "a" null "c" null null`},
+		{"last_non_null_value", "STRING", "", `+"a" +"b"|+"a" +null|+"a" <"b"|+null <"b"|+"a" -"a"|+"a" -null|+"a" -"a" <"c"|`, `"b" "a" "a" "b" null "a" "c" null`},
+		{"first_value", "STRING", "", `+"a" +"b"|+null +"b"|+"a" <"b" +"c" <null|`, `"a" null null null`},
+		{"first_value", "STRING", "ignore-retract=true", `-"x" +"a" +"b" -"a"`, `"a"`},
+		{"first_non_null_value", "STRING", "", `+null +"b"|+"a" <"b" +"c" <null|`, `"b" "b" null`},
+		{"first_not_null_value", "INT", "", `+null +1`, `1`},
+		{" SUM ", "INT", "", "+1", "1"},
+		{"mean", "INT", "", "", `!unknown aggregate function "mean" (known: `},
+	} {
+		options := map[string]string{}
+		for o := range strings.FieldsSeq(c.options) {
+			k, v, _ := strings.Cut(o, "=")
+			options[k] = v
+		}
+		got, err := fold(t, c.fn, c.typ, options, c.rows)
+		if want, fails := strings.CutPrefix(c.want, "!"); fails {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of %s (%s): %s, %v; want the error %q", c.fn, c.typ, c.rows, got, err, want)
+			}
+		} else if err != nil || got != c.want {
+			t.Errorf("%s of %s %s (%s): %s, %v; want %s", c.fn, c.typ, c.options, c.rows, got, err, c.want)
+		}
+	}
+}
+
+// TestRetracts holds which functions take rows back, as the format has it.
+func TestRetracts(t *testing.T) {
+	for fn, want := range map[string]bool{
+		"sum": true, "product": true, "last_value": true, "last_non_null_value": true, "first_value": false, "first_non_null_value": false,
+	} {
+		f, err := New(fn, Config{Field: types.Field{Type: types.Type{Kind: types.Int}}, Option: func(string) (string, bool) { return "", false }})
+		if err != nil || f.Retracts() != want {
+			t.Errorf("%s: retracts %v, want %v (%v)", fn, !want, want, err)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package agg
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tarnlake/tarn/internal/batch"
+)
+
+// validity tells which rows of a column are not NULL.
+type validity struct {
+	bits []byte // nil: all are valid
+	off  int
+}
+
+func (v validity) at(row int32) bool {
+	return v.bits == nil || bitutil.BitIsSet(v.bits, v.off+int(row))
+}
+
+func validities(col []arrow.Array) []validity {
+	out := make([]validity, len(col))
+	for i, a := range col {
+		if a.NullN() > 0 {
+			out[i] = validity{a.NullBitmapBytes(), a.Data().Offset()}
+		}
+	}
+	return out
+}
+
+// vector is a column of values of fixed width in the batches of a window.
+type vector[T arrow.FixedWidthType] struct {
+	values [][]T
+	valid  []validity
+}
+
+func vectorOf[T arrow.FixedWidthType](col []arrow.Array) vector[T] {
+	v := vector[T]{values: make([][]T, len(col)), valid: validities(col)}
+	for i, a := range col {
+		v.values[i] = arrow.GetValues[T](a.Data(), 1)
+	}
+	return v
+}
+
+func (v *vector[T]) isNull(r batch.Ref) bool { return !v.valid[r.Src].at(r.Row) }
+func (v *vector[T]) at(r batch.Ref) T        { return v.values[r.Src][r.Row] }
+
+// fixed is a column of values of fixed width that grows.
+type fixed[T arrow.FixedWidthType] struct {
+	values []T
+	valid  []byte
+	nulls  int
+}
+
+func newFixed[T arrow.FixedWidthType](n int) *fixed[T] {
+	return &fixed[T]{values: make([]T, 0, n), valid: make([]byte, bitutil.BytesForBits(int64(n)))}
+}
+
+func (f *fixed[T]) append(v T, valid bool) {
+	if valid {
+		bitutil.SetBit(f.valid, len(f.values))
+	} else {
+		f.nulls++
+	}
+	f.values = append(f.values, v)
+}
+
+func (f *fixed[T]) array(t arrow.DataType) arrow.Array {
+	bufs := []*memory.Buffer{nil, memory.NewBufferBytes(arrow.GetBytes(f.values))}
+	if f.nulls > 0 {
+		bufs[0] = memory.NewBufferBytes(f.valid)
+	}
+	return array.MakeFromData(array.NewData(t, len(f.values), bufs, nil, f.nulls, 0))
+}
