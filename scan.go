@@ -66,6 +66,7 @@ type Plan struct {
 	req        read.Request
 	wide       bool // as ScanOptions.WideTimestamps
 	system     *Batch
+	followed   bool // no other snapshot will do should this one expire
 }
 
 // PlanSplit describes a piece of a Plan.
@@ -244,6 +245,24 @@ func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error)
 	if err != nil {
 		return nil, err
 	}
+	p, err := s.asked(t)
+	if err != nil {
+		return nil, err
+	}
+	if snap != nil {
+		p.SnapshotID = snap.ID
+	}
+	if t.id.System != "" {
+		return p, p.readSystem(ctx, snap)
+	}
+	if snap == nil {
+		return p, nil
+	}
+	return p, p.readRows(ctx, snap, t.batchLevels())
+}
+
+// asked makes a plan of nothing yet, which has the columns and the filter that are wanted of the table.
+func (s *Scan) asked(t *Table) (*Plan, error) {
 	all, err := t.Fields()
 	if err != nil {
 		return nil, err
@@ -274,27 +293,21 @@ func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error)
 			return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
 		}
 	}
-	p := &Plan{t: t, req: req, wide: s.o.WideTimestamps}
-	if snap != nil {
-		p.SnapshotID = snap.ID
-	}
-	if t.id.System != "" {
-		return p, p.readSystem(ctx, snap)
-	}
-	if snap == nil {
-		return p, nil
-	}
+	return &Plan{t: t, req: req, wide: s.o.WideTimestamps}, nil
+}
+
+// readRows plans the rows that a snapshot has in some levels; nil is all.
+func (p *Plan) readRows(ctx context.Context, snap *snapshot.Snapshot, levels func(int) bool) error {
+	t := p.t
 	if err := t.checkRows(snap); err != nil {
-		return nil, t.wrap(err)
+		return t.wrap(err)
 	}
-	p.splits, err = t.planner.Splits(ctx, snap, plan.Request{Filter: req.Filter, Limit: s.o.Limit, Levels: t.batchLevels()})
+	var err error
+	p.splits, err = t.planner.Splits(ctx, snap, plan.Request{Filter: p.req.Filter, Limit: p.req.Limit, Levels: levels})
 	if err == nil {
 		err = t.checkSplits(ctx, p.splits)
 	}
-	if err != nil {
-		return nil, t.wrap(explain(err))
-	}
-	return p, nil
+	return t.wrap(explain(err))
 }
 
 // batchLevels are the levels that a batch read takes: first-row finds out in compaction which rows of
@@ -352,6 +365,9 @@ func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 			}
 			if err != nil {
 				err = p.t.wrap(explain(err))
+				if p.followed {
+					err = p.t.expired(ctx, p.SnapshotID, err)
+				}
 			}
 			if !yield(b, err) || err != nil {
 				return

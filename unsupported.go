@@ -73,12 +73,20 @@ func (t *Table) checkScan() error {
 
 // checkRows refuses tables whose files are not all of the table's rows, at this snapshot.
 func (t *Table) checkRows(snap *snapshot.Snapshot) error {
-	if v, _ := t.opts.Text("data-evolution.enabled"); strings.EqualFold(v, "true") {
-		return unsupported("data-evolution.enabled (files that hold some columns of rows in other files)")
+	if err := t.checkWhole(); err != nil {
+		return err
 	}
 	// Without a key there is no other index that a snapshot could name.
 	if options.DeletionVectors.Get(t.opts) && (t.HasPrimaryKey() || snap != nil && snap.IndexManifest != "") {
 		return unsupported("deletion-vectors.enabled")
+	}
+	return nil
+}
+
+// checkWhole refuses tables whose files may hold parts of rows.
+func (t *Table) checkWhole() error {
+	if v, _ := t.opts.Text("data-evolution.enabled"); strings.EqualFold(v, "true") {
+		return unsupported("data-evolution.enabled (files that hold some columns of rows in other files)")
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ var (
 	ChangelogMax         = atLeast(integer("changelog.num-retained.max", 0, "Changelogs that are kept at most; default is snapshot.num-retained.max."), 0)
 	ChangelogTime        = duration("changelog.time-retained", "", "Time for which changelogs are kept; default is snapshot.time-retained.")
 
+	FollowOverwrite       = boolean("streaming-read-overwrite", false, "Who follows a table with a key is told of overwrites: the rows that went and those that came.")
+	FollowAppendOverwrite = boolean("streaming-read-append-overwrite", false, "Who follows an append table is told of the rows that overwrites put there.")
+
 	ConsumerChangelogOnly = boolean("consumer.changelog-only", false, "Consumers keep changelogs, not snapshots, from expiry, if changelogs live longer than snapshots.")
 	ScanCreationMillis    = long("scan.creation-time-millis", -1, "scan.mode=from-creation-timestamp: the time, in milliseconds since 1970.")
 	ScanFileMillis        = long("scan.file-creation-time-millis", -1, "scan.mode=from-file-creation-time: reads files made after this time, in milliseconds since 1970.")

@@ -190,7 +190,7 @@ func (p *Planner) Splits(ctx context.Context, snap *snapshot.Snapshot, req Reque
 			if b.bucket == paths.PostponeBucket && p.c.Postponed { // not yet part of the table
 				continue
 			}
-			return nil, fmt.Errorf("plan: snapshot %d: file %s is in bucket %d, which the table cannot have: its manifest is damaged", snap.ID, b.files[0].Name, b.bucket)
+			return nil, p.badBucket(snap, b)
 		}
 		if p.c.KeyValue && t.value != nil {
 			if files, err = p.pruneSections(files, t); err != nil {

@@ -18,6 +18,10 @@ type Split struct {
 	Files        []*manifest.DataFile
 	// Raw splits need no merging: every row of every file is a row of the table.
 	Raw bool
+	// Kinds is set if the rows are changes, of the kinds that the files have: no two of them are merged, none is dropped.
+	Kinds bool
+	// Gone is set if the rows are those that a snapshot took away: all are deletes.
+	Gone bool
 }
 
 // Rows is the number of rows in the split's files, before merging.

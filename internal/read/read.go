@@ -65,7 +65,14 @@ func (r *Reader) Split(ctx context.Context, s *plan.Split, req Request) (batch.R
 	}
 	var in batch.Reader
 	if s.Raw {
-		in = &files{r: r, s: s, o: datafile.ReadOptions{Fields: fields, Filter: req.Filter, BatchRows: req.BatchRows, Sparse: true}}
+		o := datafile.ReadOptions{Fields: fields, Filter: req.Filter, BatchRows: req.BatchRows, Sparse: true}
+		if s.Kinds {
+			o.Fields = append(slices.Clone(fields), datafile.KindField())
+		}
+		in = &files{r: r, s: s, o: o}
+		if s.Kinds {
+			in = newKinds(in, fields)
+		}
 	} else {
 		if r.c.Merge == nil {
 			return nil, fmt.Errorf("read: bucket %d has files to merge but the table has no primary key", s.Bucket)
@@ -85,6 +92,9 @@ func (r *Reader) Split(ctx context.Context, s *plan.Split, req Request) (batch.R
 	var out batch.Reader = &filtered{in: in, filter: req.Filter, fields: fields, want: len(req.Fields), left: req.Limit, limited: req.Limit > 0}
 	if req.BatchRows > 0 && !s.Raw {
 		out = &cut{in: out, most: req.BatchRows} // merges have batches as they come
+	}
+	if s.Gone {
+		out = &gone{Reader: out}
 	}
 	return out, nil
 }

@@ -135,25 +135,6 @@ func exists(ctx context.Context, fsys fileio.FS, path string) (bool, error) {
 	return true, nil
 }
 
-// RangeError says that a snapshot is not there, and which ones are. It is an fs.ErrNotExist.
-type RangeError struct {
-	Path             string
-	ID               int64
-	Earliest, Latest int64 // 0: there is none at all
-}
-
-func (e *RangeError) Error() string {
-	switch {
-	case e.Latest == 0:
-		return fmt.Sprintf("snapshot %d of %s does not exist: the table has no snapshot", e.ID, e.Path)
-	case e.ID > 0 && e.ID < e.Earliest:
-		return fmt.Sprintf("snapshot %d of %s has expired: snapshots %d to %d are there", e.ID, e.Path, e.Earliest, e.Latest)
-	}
-	return fmt.Sprintf("snapshot %d of %s does not exist: snapshots %d to %d are there", e.ID, e.Path, e.Earliest, e.Latest)
-}
-
-func (e *RangeError) Unwrap() error { return fs.ErrNotExist }
-
 // At is Get for a number that a user gave: if the snapshot is not there, the error is a *RangeError.
 func (s *Store) At(ctx context.Context, id int64) (*Snapshot, error) {
 	snap, err := s.Get(ctx, id)
@@ -180,19 +161,6 @@ func (s *Store) hidden(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	return hint, nil
-}
-
-// OutOfRange makes the error for a snapshot that is not there.
-func (s *Store) OutOfRange(ctx context.Context, id int64) error {
-	e := &RangeError{Path: s.root, ID: id}
-	ids, err := s.List(ctx)
-	if err != nil {
-		return err
-	}
-	if len(ids) > 0 {
-		e.Earliest, e.Latest = ids[0], ids[len(ids)-1]
-	}
-	return e
 }
 
 // List gives the numbers of all snapshots, in order, but for those that are just expiring.

@@ -40,8 +40,20 @@ type Read struct {
 	JavaError    string `json:"javaError"`
 	ExpectedFrom string `json:"expectedFrom"`
 	Expected     string `json:"expected"` // name in the file of expectations
+	// Plans, of a streamread, are the plans that have rows; Restore is the snapshot that it goes on with, instead of its beginning.
+	Plans   []Plan `json:"plans"`
+	Restore int64  `json:"restore"`
+	// SortedInPlan tells that the order of rows within a plan is not that in which Paimon gave them.
+	SortedInPlan bool `json:"sortedInPlan"`
 	// Want are the lines of the answer.
 	Want []Line `json:"-"`
+}
+
+// Plan is what a streaming read gave at once, and the snapshot that would have come next.
+type Plan struct {
+	Plan int   `json:"plan"`
+	Next int64 `json:"next"`
+	Rows int   `json:"rows"`
 }
 
 // Fails tells that the read has no answer: Java fails and so must we.
@@ -59,6 +71,7 @@ type Filter struct {
 // Line is one line of an answer.
 type Line struct {
 	Read string          `json:"read"`
+	Plan int             `json:"plan"` // of a streamread
 	Kind string          `json:"kind"` // +I, -U, +U, -D
 	Row  json.RawMessage `json:"row"`
 	// Raw is the whole line, for reads other than of rows.
