@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -177,6 +178,21 @@ func (t *Table) dropCompaction(ctx context.Context, deltas []manifest.Delta) err
 				errs = append(errs, t.files.Delete(ctx, loc, f))
 			}
 		}
+		lost := manifest.Delta{CompactIndex: d.CompactIndex}
+		errs = append(errs, t.deleteIndexes(ctx, loc, lost.NewIndexes()))
+	}
+	return errors.Join(errs...)
+}
+
+// deleteIndexes removes index files of a bucket.
+func (t *Table) deleteIndexes(ctx context.Context, loc datafile.Location, entries iter.Seq[*manifest.IndexEntry]) error {
+	var errs []error
+	for e := range entries {
+		fs, path, err := t.files.IndexPath(ctx, loc, e)
+		if err == nil {
+			err = fs.Delete(ctx, path)
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -198,6 +214,7 @@ func (t *Table) abort(ctx context.Context, deltas []manifest.Delta) error {
 		for f := range d.NewFiles() {
 			errs = append(errs, t.files.Delete(ctx, loc, f))
 		}
+		errs = append(errs, t.deleteIndexes(ctx, loc, d.NewIndexes()))
 	}
 	return errors.Join(errs...)
 }
@@ -210,19 +227,35 @@ func (t *Table) CheckPrepared(ctx context.Context, p *Prepared) error {
 		loc := datafile.Location{Partition: d.Partition, Bucket: d.Bucket}
 		for f := range d.NewFiles() {
 			fs, path, err := t.files.Path(ctx, loc, f)
+			if err == nil {
+				err = t.isWhole(ctx, fs, path, f.Size)
+			}
 			if err != nil {
 				return err
 			}
-			info, err := fs.Stat(ctx, path)
-			switch {
-			case errors.Is(err, iofs.ErrNotExist):
-				return fmt.Errorf("table %s: prepared file %s %w", t.id, path, ErrNotExist)
-			case err != nil:
-				return t.wrap(err)
-			case info.Size != f.Size:
-				return fmt.Errorf("table %s: prepared file %s %w as it was written: it has %d bytes of %d", t.id, path, ErrNotExist, info.Size, f.Size)
+		}
+		for e := range d.NewIndexes() {
+			fs, path, err := t.files.IndexPath(ctx, loc, e)
+			if err == nil {
+				err = t.isWhole(ctx, fs, path, e.Size)
+			}
+			if err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+func (t *Table) isWhole(ctx context.Context, fs fileio.FS, path string, size int64) error {
+	info, err := fs.Stat(ctx, path)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		return fmt.Errorf("table %s: prepared file %s %w", t.id, path, ErrNotExist)
+	case err != nil:
+		return t.wrap(err)
+	case info.Size != size:
+		return fmt.Errorf("table %s: prepared file %s %w as it was written: it has %d bytes of %d", t.id, path, ErrNotExist, info.Size, size)
 	}
 	return nil
 }

@@ -96,6 +96,25 @@ func (s *Store) Path(ctx context.Context, loc Location, f *manifest.DataFile) (f
 	return s.c.FS, dir + "/" + f.Name, nil
 }
 
+// IndexPath is where an index file of a bucket is.
+func (s *Store) IndexPath(ctx context.Context, loc Location, e *manifest.IndexEntry) (fileio.FS, string, error) {
+	if e.External != "" {
+		return s.Path(ctx, loc, &manifest.DataFile{Name: e.Name, ExternalPath: e.External})
+	}
+	path, err := s.c.Paths.Index(loc.Partition, loc.Bucket, e.Name)
+	if err != nil {
+		return nil, "", fmt.Errorf("datafile: %s: %w", e.Name, err)
+	}
+	return s.c.FS, path, nil
+}
+
+// NewIndex is a new index file of a bucket: its name and where it goes.
+func (s *Store) NewIndex(loc Location) (fs fileio.FS, name, path string, err error) {
+	name = s.c.Paths.NewIndexName()
+	path, err = s.c.Paths.Index(loc.Partition, loc.Bucket, name)
+	return s.c.FS, name, path, err
+}
+
 func (s *Store) external(ctx context.Context, uri string) (fileio.FS, string, error) {
 	fs, path, err := s.c.External(ctx, uri)
 	if err != nil {

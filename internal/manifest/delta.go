@@ -23,6 +23,14 @@ type Delta struct {
 
 	// Paths of all new files, to be made durable before they are committed.
 	Paths []string
+
+	// Upon is what a table with dynamic buckets was written upon; nil for others, and where partitions are replaced.
+	Upon *HashIndexes `json:",omitempty"`
+}
+
+// HashIndexes names all hash indexes that a partition has: they tell in which bucket each key is.
+type HashIndexes struct {
+	Names []string
 }
 
 // HasAppend reports whether the first snapshot has anything to say.
@@ -53,6 +61,19 @@ func (d *Delta) NewFiles() iter.Seq[*DataFile] {
 		for _, files := range [][]*DataFile{d.Added, d.Changelog, d.CompactAfter, d.CompactChangelog} {
 			for _, f := range files {
 				if !old[f.Name] && !yield(f) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// NewIndexes gives the index files that exist for this delta alone; their place is that of the Delta.
+func (d *Delta) NewIndexes() iter.Seq[*IndexEntry] {
+	return func(yield func(*IndexEntry) bool) {
+		for _, entries := range [][]IndexEntry{d.Index, d.CompactIndex} {
+			for i := range entries {
+				if entries[i].Kind == Add && !yield(&entries[i]) {
 					return
 				}
 			}
