@@ -211,7 +211,6 @@ func TestRefusedOptions(t *testing.T) {
 		{"sequence.snapshot-ordering": "true"},
 		{"changelog-producer": "lookup"},
 		{"merge-engine": "aggregation"},
-		{"bucket": "-1"},
 		{"bucket": "-2"},
 		{"deletion-vectors.enabled": "true"},
 		{"type": "format-table"},

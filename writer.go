@@ -95,15 +95,14 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	}
 	c := write.Config{
 		Table: t.id.String(), Open: open, Memory: w.o.Memory, Workers: w.o.Workers,
-		Route: write.RouteConfig{Fields: t.schema.Fields, PartitionKeys: t.schema.PartitionKeys, Buckets: t.buckets(), BucketFunction: options.BucketFunction.Get(t.opts)},
 		Path: func(loc datafile.Location, f *manifest.DataFile) (string, error) {
 			_, p, err := t.files.Path(context.Background(), loc, f)
 			return p, err
 		},
 		Abort: t.abort,
 	}
-	if t.buckets() > 0 {
-		c.Route.BucketKeys = t.schema.BucketKeys()
+	if c.Route, err = w.routing(); err != nil {
+		return nil, fmt.Errorf("write table %s: %w", t.id, err)
 	}
 	if w.w, err = write.New(c); err != nil {
 		return nil, t.wrap(err)
@@ -126,12 +125,6 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 			}
 			return plain.NewWriter(o), nil
 		}, nil
-	}
-	switch b := t.buckets(); {
-	case b == -1:
-		return nil, fmt.Errorf("table %s: %w: dynamic buckets (bucket = -1 with a primary key); set the option bucket to a number when the table is created", t.id, ErrUnsupported)
-	case b == -2:
-		return nil, fmt.Errorf("table %s: %w: postponed buckets (bucket = -2)", t.id, ErrUnsupported)
 	}
 	if p := options.ChangelogProducer.Get(t.opts); p != "none" {
 		return nil, fmt.Errorf("table %s: %w: changelog-producer = %s; only none can be written", t.id, ErrUnsupported, p)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
@@ -204,12 +205,12 @@ func (c *checker) others(ctx context.Context, s *snapshot.Snapshot) error {
 	if s.IndexManifest == "" {
 		return nil
 	}
-	index, err := c.t.Manifests.ReadIndex(ctx, s.IndexManifest)
+	entries, err := c.t.Manifests.ReadIndex(ctx, s.IndexManifest)
 	if err != nil {
 		return c.broken(ctx, c.t.Manifests.Path(s.IndexManifest), err)
 	}
-	for i := range index {
-		e := &index[i]
+	for i := range entries {
+		e := &entries[i]
 		if e.Kind != manifest.Add || e.External != "" {
 			continue
 		}
@@ -223,7 +224,11 @@ func (c *checker) others(ctx context.Context, s *snapshot.Snapshot) error {
 				}
 			}
 		}
-		if err := c.there(ctx, path, e.Size, true, "index file ("+e.Type+")", rollBack); err != nil {
+		damage, advice := true, rollBack
+		if e.Type == index.Hash { // readers do without
+			damage, advice = false, "tarn makes it anew from the data files when the partition is written to; other engines cannot write to it until then"
+		}
+		if err := c.there(ctx, path, e.Size, damage, "index file ("+e.Type+")", advice); err != nil {
 			return err
 		}
 	}

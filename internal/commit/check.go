@@ -16,7 +16,8 @@ type changes struct {
 	files     []manifest.Entry
 	changelog []manifest.Entry
 	index     []manifest.IndexEntry
-	check     bool // whether files have to be checked for conflicts
+	hashed    map[string]*hashed // partitions with dynamic buckets
+	check     bool               // whether files have to be checked for conflicts
 }
 
 // conflict is why changes do not go with a table.

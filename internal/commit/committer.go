@@ -293,6 +293,7 @@ func collect(deltas []manifest.Delta) (app, comp changes) {
 			e.Partition, e.Bucket = d.Partition, d.Bucket
 			comp.index = append(comp.index, e)
 		}
+		app.noteHashed(d)
 	}
 	return app, comp
 }

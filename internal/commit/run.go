@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"syscall"
 	"time"
 
@@ -231,45 +232,55 @@ func (c *Committer) check(ctx context.Context, ch *changes) ([]manifest.IndexEnt
 		return e
 	}
 	discard := c.c.DiscardDuplicates && ch.kind == snapshot.Append
-	if !ch.check && !discard && c.b.live == nil && len(ch.index) == 0 {
+	// What is added needs no look at the files that are there; deletion vectors are of some of them.
+	vectors := slices.ContainsFunc(ch.index, func(e manifest.IndexEntry) bool { return e.Type != hashIndex })
+	files := ch.check || discard || c.b.live != nil || vectors
+	if !files && len(ch.index) == 0 && len(ch.hashed) == 0 {
 		return nil, nil
 	}
-	want := map[string]bool{}
-	for i := range ch.files {
-		want[string(ch.files[i].Partition)] = true
-	}
-	for i := range ch.index {
-		want[string(ch.index[i].Partition)] = true
-	}
-	l, err := c.files(ctx, want)
-	if err != nil {
-		return nil, err
-	}
-	if discard {
-		kept := make([]manifest.Entry, 0, len(ch.files))
-		for _, e := range ch.files {
-			if e.Kind != manifest.Add || !l.has(manifest.IdentityOf(&e)) {
-				kept = append(kept, e)
-			}
+	l, buckets := newLive(), map[bucketKey]*touched{}
+	if files {
+		want := map[string]bool{}
+		for i := range ch.files {
+			want[string(ch.files[i].Partition)] = true
 		}
-		ch.files = kept
-	}
-	buckets, cf, err := c.checkFiles(l, ch)
-	if err != nil {
-		return nil, fmt.Errorf("commit: %s: %w", c.table, err)
-	}
-	if cf != nil {
-		return nil, conflicted(cf)
+		for i := range ch.index {
+			want[string(ch.index[i].Partition)] = true
+		}
+		var err error
+		if l, err = c.files(ctx, want); err != nil {
+			return nil, err
+		}
+		if discard {
+			kept := make([]manifest.Entry, 0, len(ch.files))
+			for _, e := range ch.files {
+				if e.Kind != manifest.Add || !l.has(manifest.IdentityOf(&e)) {
+					kept = append(kept, e)
+				}
+			}
+			ch.files = kept
+		}
+		var cf *conflict
+		if buckets, cf, err = c.checkFiles(l, ch); err != nil {
+			return nil, fmt.Errorf("commit: %s: %w", c.table, err)
+		}
+		if cf != nil {
+			return nil, conflicted(cf)
+		}
 	}
 	var before []manifest.IndexEntry
 	if c.b.snap != nil && c.b.snap.IndexManifest != "" {
+		var err error
 		if before, err = c.c.Manifests.ReadIndex(ctx, c.b.snap.IndexManifest); err != nil {
 			return nil, err
 		}
 	}
+	if cf := checkHashed(before, ch.hashed); cf != nil {
+		return nil, conflicted(cf)
+	}
 	has := func(k bucketKey, file string) bool { return hasName(l, buckets, k, file) }
 	after, cf := combineIndex(before, ch.index, has)
-	if cf == nil {
+	if cf == nil && files {
 		cf = checkOrphanVectors(after, ch.files, has)
 	}
 	if cf != nil {

@@ -35,7 +35,7 @@ func TestTablesWithIndexes(t *testing.T) {
 		"beside":    {nil, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true", "index-file-in-data-file-dir": "true"}, "deletion-vectors.enabled"},
 		"queue":     {nil, nil, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2", "bucket-key": "k"}, "deletion-vectors.enabled"},
 		"keys":      {[]string{"p", "k"}, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2"}, "deletion-vectors.enabled"},
-		"dynamic":   {[]string{"p", "k"}, []string{"p"}, map[string]string{"bucket": "-1", "dynamic-bucket.target-row-num": "3"}, "dynamic buckets"},
+		"dynamic":   {[]string{"p", "k"}, []string{"p"}, map[string]string{"bucket": "-1", "dynamic-bucket.target-row-num": "3"}, ""},
 		"postponed": {[]string{"p", "k"}, nil, map[string]string{"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, "postponed buckets"},
 		"of files":  {nil, []string{"p"}, map[string]string{"file-index.bloom-filter.columns": "v", "file-index.bitmap.columns": "k", "file-index.in-manifest-threshold": "1 b"}, ""},
 	} {

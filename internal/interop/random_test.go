@@ -81,7 +81,10 @@ func (r *randomTable) create(t *testing.T, l lake, name string) {
 			cols = append(cols, column{name: fmt.Sprintf("k%d", i), typ: oneOf(r.Rand, keys...) + " NOT NULL"})
 			r.def.key = append(r.def.key, fmt.Sprintf("k%d", i))
 		}
-		opts["bucket"] = oneOf(r.Rand, "1", "2", "3")
+		if opts["bucket"] = oneOf(r.Rand, "1", "2", "3", "-1"); opts["bucket"] == "-1" {
+			opts["dynamic-bucket.target-row-num"] = oneOf(r.Rand, "1", "5", "1000")
+			maybe("dynamic-bucket.max-buckets", "1", "3")
+		}
 		r.deletes = true
 		if maybe("sequence.field", "n", "n,v0"); opts["sequence.field"] != "" {
 			if strings.ContainsAny(cols[1].typ, "<") || strings.HasPrefix(cols[1].typ, "BOOLEAN") {

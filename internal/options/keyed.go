@@ -3,12 +3,12 @@ package options
 // Options of primary-key tables beyond those of every table: buckets that grow, vectors, expiry of
 // rows.
 var (
-	DynamicTargetRows  = atLeast(long("dynamic-bucket.target-row-num", 2_000_000, "Keys of a bucket before a new one is begun (bucket = -1)."), 1).part(growing)
-	DynamicInitial     = atLeast(integer("dynamic-bucket.initial-buckets", 0, "Buckets that a partition begins with; 0 is one for each assigner."), 0).part(growing)
-	DynamicMax         = integer("dynamic-bucket.max-buckets", -1, "Most buckets of a partition; -1 is no limit.").part(growing).fresh(least(-1))
-	DynamicAssigners   = atLeast(integer("dynamic-bucket.assigner-parallelism", 0, "Assigners of buckets; 0 is the number of writers."), 0).part(growing)
-	CrossTTL           = duration("cross-partition-upsert.index-ttl", "", "Time after which keys that do not come are dropped from the index of all partitions; duplicates may follow.").part(growing)
-	CrossBootstrap     = integer("cross-partition-upsert.bootstrap-parallelism", 10, "Readers that fill the index of all partitions.").part(growing).fresh(least(1))
+	DynamicTargetRows  = atLeast(long("dynamic-bucket.target-row-num", 2_000_000, "Keys of a bucket before a new one is begun (bucket = -1)."), 1)
+	DynamicInitial     = atLeast(integer("dynamic-bucket.initial-buckets", 0, "Buckets that are begun side by side in a partition; 0 is dynamic-bucket.assigner-parallelism."), 0)
+	DynamicMax         = integer("dynamic-bucket.max-buckets", -1, "Most buckets of a partition; -1 is no limit.").fresh(least(-1))
+	DynamicAssigners   = atLeast(integer("dynamic-bucket.assigner-parallelism", 0, "Buckets that are begun side by side where dynamic-bucket.initial-buckets does not tell; 0 is one."), 0)
+	CrossTTL           = duration("cross-partition-upsert.index-ttl", "", "Time after which keys that do not come are dropped from the index of all partitions; duplicates may follow.").part(crossing)
+	CrossBootstrap     = integer("cross-partition-upsert.bootstrap-parallelism", 10, "Readers that fill the index of all partitions.").part(crossing).fresh(least(1))
 	PostponeBuckets    = atLeast(integer("postpone.default-bucket-num", 1, "Buckets of a partition whose rows are distributed for the first time (bucket = -2)."), 1).part(postponed)
 	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "Batch writes go to the buckets of a partition that has some.").part(postponed)
 

@@ -187,7 +187,7 @@ func (o *Option[T]) fresh(check func(opts Options, text string) error) *Option[T
 const (
 	changelogs = "changelog-producer"
 	vectors    = "deletion-vectors.enabled"
-	growing    = "bucket = -1 with a primary key"
+	crossing   = "bucket = -1 with a primary key that lacks partition columns"
 	postponed  = "bucket = -2"
 	engines    = "merge-engine"
 )

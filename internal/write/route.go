@@ -1,6 +1,7 @@
 package write
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -26,10 +28,22 @@ type RouteConfig struct {
 	BucketKeys     []string // columns that choose the bucket; nil: all rows go to bucket 0
 	Buckets        int      // number of buckets; for tables without buckets -1
 	BucketFunction string   // bucket-function.type
+	// Assigner gives rows their buckets by the hashes of BucketKeys, where the table has no fixed number of buckets.
+	Assigner Assigner
+}
+
+// Assigner gives rows their buckets. It is used by one goroutine.
+type Assigner interface {
+	// Assign writes the buckets of the rows sel of a partition, nil for all.
+	Assign(ctx context.Context, partition []byte, hashes []int32, sel, buckets []int32) error
+	// Prepare adds to what the buckets have prepared what the Assigner has to remember.
+	Prepare(ctx context.Context, deltas []manifest.Delta) ([]manifest.Delta, error)
+	// Committed tells that all that was prepared is part of the table now.
+	Committed()
 }
 
 func newRouter(c RouteConfig) (*router, error) {
-	r := &router{n: c.Buckets}
+	r := &router{n: c.Buckets, assigner: c.Assigner}
 	at := func(name string) (int, error) {
 		i := slices.IndexFunc(c.Fields, func(f types.Field) bool { return f.Name == name })
 		if i < 0 {
@@ -45,7 +59,7 @@ func newRouter(c RouteConfig) (*router, error) {
 		r.partCols = append(r.partCols, i)
 		r.partTypes = append(r.partTypes, c.Fields[i].Type)
 	}
-	if c.Buckets <= 0 || len(c.BucketKeys) == 0 {
+	if c.Assigner == nil && (c.Buckets <= 0 || len(c.BucketKeys) == 0) {
 		return r, nil
 	}
 	var cols []int
@@ -58,6 +72,12 @@ func newRouter(c RouteConfig) (*router, error) {
 		cols, ts = append(cols, i), append(ts, c.Fields[i].Type)
 	}
 	var err error
+	if c.Assigner != nil {
+		if r.hasher, err = binrow.NewHasher(cols, ts); err != nil {
+			return nil, fmt.Errorf("write: %w", err)
+		}
+		return r, nil
+	}
 	if r.buckets, err = binrow.NewBucketFunction(c.BucketFunction, cols, ts); err != nil {
 		return nil, fmt.Errorf("write: %w", err)
 	}
@@ -70,6 +90,9 @@ type router struct {
 	partTypes []types.Type
 	buckets   binrow.BucketFunction // nil: all rows go to bucket 0
 	n         int                   // number of buckets
+	assigner  Assigner              // instead of buckets, by hashes of the key
+	hasher    *binrow.Hasher
+	hashes    []int32
 
 	parts  map[string]int // raw partition values → index in locs
 	locs   [][]byte       // BinaryRow with arity
@@ -78,19 +101,25 @@ type router struct {
 }
 
 // route splits a batch by partition and bucket, in the order of first appearance.
-func (r *router) route(rec arrow.RecordBatch) ([]part, error) {
+func (r *router) route(ctx context.Context, rec arrow.RecordBatch) ([]part, error) {
 	n := int(rec.NumRows())
 	partOf, err := r.partitions(rec)
 	if err != nil {
 		return nil, err
 	}
-	if r.buckets == nil && partOf == nil {
+	bucketed := r.buckets != nil || r.assigner != nil
+	if !bucketed && partOf == nil {
 		return []part{{loc: datafile.Location{Partition: r.locs[0]}}}, nil
 	}
 	type id struct{ part, bucket int }
 	index := map[id]int{}
 	var out []part
-	if r.buckets != nil {
+	switch {
+	case r.assigner != nil:
+		if err := r.assign(ctx, rec, partOf); err != nil {
+			return nil, err
+		}
+	case r.buckets != nil:
 		r.bucket = r.buckets.Buckets(rec, r.n, r.bucket[:0])
 	}
 	// Rows of a bucket tend to come together, so the last place is tried first.
@@ -100,7 +129,7 @@ func (r *router) route(rec arrow.RecordBatch) ([]part, error) {
 		if partOf != nil {
 			x.part = partOf[i]
 		}
-		if r.buckets != nil {
+		if bucketed {
 			x.bucket = int(r.bucket[i])
 		}
 		if x != last {
@@ -118,6 +147,29 @@ func (r *router) route(rec arrow.RecordBatch) ([]part, error) {
 		out[0].sel = nil
 	}
 	return out, nil
+}
+
+// assign gives rows the buckets that the assigner says, partition by partition.
+func (r *router) assign(ctx context.Context, rec arrow.RecordBatch, partOf []int) error {
+	r.hashes = r.hasher.Hash(rec, r.hashes[:0])
+	r.bucket = slices.Grow(r.bucket[:0], len(r.hashes))[:len(r.hashes)]
+	if partOf == nil {
+		return r.assigner.Assign(ctx, r.locs[0], r.hashes, nil, r.bucket)
+	}
+	rows := map[int][]int32{}
+	var order []int
+	for i, p := range partOf {
+		if rows[p] == nil {
+			order = append(order, p)
+		}
+		rows[p] = append(rows[p], int32(i))
+	}
+	for _, p := range order {
+		if err := r.assigner.Assign(ctx, r.locs[p], r.hashes, rows[p], r.bucket); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // partitions gives the index of each row's partition, nil if all are of partition 0 of locs.

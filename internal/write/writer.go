@@ -127,7 +127,7 @@ func New(c Config) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.buckets == nil && len(r.partCols) == 0 {
+	if r.buckets == nil && r.assigner == nil && len(r.partCols) == 0 {
 		c.Workers = 1
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -180,7 +180,7 @@ func (w *Writer) Write(ctx context.Context, b batch.Batch) error {
 	if b.NumRows() == 0 {
 		return nil
 	}
-	parts, err := w.router.route(b.RecordBatch)
+	parts, err := w.router.route(ctx, b.RecordBatch)
 	if err != nil {
 		return err
 	}
@@ -291,6 +291,11 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, erro
 		}
 		return nil
 	})
+	if a := w.c.Route.Assigner; err == nil && a != nil {
+		if out.deltas, err = a.Prepare(ctx, out.deltas); err != nil {
+			w.fail(err)
+		}
+	}
 	if err != nil {
 		w.given = append(w.given, out)
 		return nil, err
@@ -320,6 +325,9 @@ func (w *Writer) Committed() error {
 	w.open--
 	if w.open > 0 {
 		return nil
+	}
+	if a := w.c.Route.Assigner; a != nil {
+		a.Committed()
 	}
 	const idle = 10 // prepares
 	return w.each(context.Background(), func(_ context.Context, k *worker) error {
