@@ -39,11 +39,16 @@ func (t *Table) dataConfig() (datafile.Config, error) {
 	if options.BlockSize.Set(o) {
 		c.BlockSize = options.BlockSize.Get(o)
 	}
-	stats, err := t.statsModes()
-	if err != nil {
+	c.Changelog.Format, c.Changelog.Compression = options.ChangelogFormat.Get(o), options.ChangelogCompression.Get(o)
+	var err error
+	if c.Stats, err = t.statsModes(false); err != nil {
 		return c, err
 	}
-	c.Stats = stats
+	if options.ChangelogStats.Set(o) {
+		if c.Changelog.Stats, err = t.statsModes(true); err != nil {
+			return c, err
+		}
+	}
 	formats, err := options.PerLevel(options.FormatPerLevel, o)
 	if err != nil {
 		return c, err
@@ -68,15 +73,19 @@ func (t *Table) targetFileSize() int64 {
 	return 256 << 20
 }
 
-// statsModes gives the statistics kept of each column.
-func (t *Table) statsModes() (func(string, int) format.StatsMode, error) {
-	common, err := statsMode(options.StatsMode.Get(t.opts))
-	if err != nil {
-		return nil, fmt.Errorf("option %s: %w", options.StatsMode.Key(), err)
-	}
+// statsModes gives the statistics kept of each column, in data files or as changelog-file.stats-mode has them.
+func (t *Table) statsModes(changelog bool) (func(string, int) format.StatsMode, error) {
+	mode := options.StatsMode
 	levels, err := options.PerLevel(options.StatsPerLevel, t.opts)
+	if changelog {
+		mode, levels = options.ChangelogStats, nil
+	}
 	if err != nil {
 		return nil, err
+	}
+	common, err := statsMode(mode.Get(t.opts))
+	if err != nil {
+		return nil, fmt.Errorf("option %s: %w", mode.Key(), err)
 	}
 	perLevel := map[int]format.StatsMode{}
 	for l, text := range levels {

@@ -163,7 +163,7 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 	}
 	t.tree, err = lsm.NewTable(lsm.Config{
 		Store: lsm.Files(t.files), Fields: t.schema.Fields, Keys: keys, Engine: engine, Sequence: options.SequenceField.Get(o),
-		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(),
+		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(), Changelog: producers[options.ChangelogProducer.Get(o)],
 		TargetFileSize: t.targetFileSize(), WriteBuffer: options.WriteBuffer.Get(o), Spill: t.spill(), FanIn: t.fanIn(), RewriteAll: options.ForceRewrite.Get(o),
 		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o),
 		ClockMillis: t.env.wallMillis, Events: t.treeEvents(),
@@ -173,6 +173,9 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 	}
 	return t.tree, nil
 }
+
+// producers are the changelog producers by the value of the option changelog-producer.
+var producers = map[string]lsm.Producer{"input": lsm.InputChangelog}
 
 // plainTable is what the buckets of an append table have in common.
 func (t *Table) plainTable() *appendtbl.Table {

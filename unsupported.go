@@ -109,6 +109,9 @@ func checkWritten(o options.Options, keyed bool) error {
 		for _, f := range levels {
 			formats[f] = options.FormatPerLevel.Key()
 		}
+		if f := options.ChangelogFormat.Get(o); f != "" {
+			formats[f] = options.ChangelogFormat.Key()
+		}
 	}
 	for _, f := range slices.Sorted(maps.Keys(formats)) {
 		if _, err := datafile.FormatByName(f); err != nil {

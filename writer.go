@@ -16,6 +16,7 @@ import (
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/write"
+	"github.com/tarnlake/tarn/types"
 )
 
 // WriterOptions of NewWriter. The zero value has the defaults.
@@ -88,6 +89,9 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	if w.conform, err = write.NewConformer(t.id.String(), t.schema.Fields, options.RowKindField.Get(t.opts)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
+	if deletes, before := options.IgnoreDelete.Get(t.opts), options.IgnoreUpdateBefore.Get(t.opts); t.HasPrimaryKey() && (deletes || before) {
+		w.conform.Ignore = func(k types.RowKind) bool { return deletes && k.IsRetract() || before && k == types.UpdateBefore }
+	}
 	w.conform.InsertOnly = !t.HasPrimaryKey() && !options.IgnoreDelete.Get(t.opts)
 	open, err := w.opener()
 	if err != nil {
@@ -126,8 +130,8 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 			return plain.NewWriter(o), nil
 		}, nil
 	}
-	if p := options.ChangelogProducer.Get(t.opts); p != "none" {
-		return nil, fmt.Errorf("table %s: %w: changelog-producer = %s; only none can be written", t.id, ErrUnsupported, p)
+	if p := options.ChangelogProducer.Get(t.opts); p != "none" && producers[p] == lsm.NoChangelog {
+		return nil, fmt.Errorf("table %s: %w: changelog-producer = %s; none and input can be written", t.id, ErrUnsupported, p)
 	}
 	if options.ForceChangelog.Get(t.opts) {
 		return nil, fmt.Errorf("table %s: %w: delete.force-produce-changelog", t.id, ErrUnsupported)
@@ -140,7 +144,7 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 		return nil, err
 	}
 	return func(ctx context.Context, loc datafile.Location, submit func(write.Task)) (write.Bucket, error) {
-		o := lsm.WriterOptions{Location: loc, Submit: func(k *lsm.Task) { submit(k) }}
+		o := lsm.WriterOptions{Location: loc, Submit: func(k *lsm.Task) { submit(k) }, NoChangelog: w.o.fresh}
 		if !w.o.fresh {
 			var err error
 			if o.Files, err = w.upon(ctx, loc); err != nil {

@@ -48,8 +48,16 @@ type Config struct {
 	FormatOptions    map[string]string
 	// PerLevel overrides Format and Compression of files of a level; nil values mean no override.
 	PerLevel func(level int) (format, compression string)
+	// Changelog overrides all of these for changelog files; "" and nil mean no override.
+	Changelog ChangelogFiles
 	// Clock gives the creation time of files, in milliseconds of the wall clock as if in UTC.
 	ClockMillis func() int64
+}
+
+// ChangelogFiles are how changelog files differ from others.
+type ChangelogFiles struct {
+	Format, Compression string                                          // changelog-file.format, .compression
+	Stats               func(column string, level int) format.StatsMode // changelog-file.stats-mode
 }
 
 // Location is a bucket of a partition.

@@ -206,6 +206,9 @@ func (w *Writer) start() error {
 			name, compression = orElse(f, name), orElse(z, compression)
 		}
 	}
+	if w.o.Changelog {
+		name, compression = orElse(c.Changelog.Format, name), orElse(c.Changelog.Compression, compression)
+	}
 	if w.format == nil {
 		f, err := FormatByName(name)
 		if err != nil {
@@ -244,12 +247,16 @@ func orElse(a, b string) string {
 
 func (w *Writer) statsModes() []format.StatsMode {
 	modes := make([]format.StatsMode, len(w.fields))
+	stats := w.s.c.Stats
+	if w.o.Changelog && w.s.c.Changelog.Stats != nil {
+		stats = w.s.c.Changelog.Stats
+	}
 	for i, f := range w.fields {
 		switch {
 		case w.s.c.ThinMode && w.isKey(f), schema.IsSystem(f.Name):
 			modes[i] = format.StatsMode{Kind: format.StatsTruncate, Length: 128}
-		case w.s.c.Stats != nil:
-			modes[i] = w.s.c.Stats(f.Name, w.o.Level)
+		case stats != nil:
+			modes[i] = stats(f.Name, w.o.Level)
 		}
 	}
 	return modes

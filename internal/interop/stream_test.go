@@ -52,17 +52,16 @@ func TestStreamingReader(t *testing.T) {
 	if !ok {
 		return
 	}
-	for kind, d := range upkeepTables() {
+	tables := upkeepTables()
+	for _, producer := range []string{"input"} {
+		tables[producer] = tables["keys"].with("changelog-producer", producer)
+	}
+	for kind, d := range tables {
 		var first []streamed
 		for n, order := range [][]side{{java}, {here}, {here, java}} {
 			who := []string{"Java", "tarn", "both"}[n]
 			turn := turns(order...)
-			d := d
-			options := map[string]string{"write-only": "true"}
-			for k, v := range d.options {
-				options[k] = v
-			}
-			d.options = options
+			d := d.with("write-only", "true")
 			tab := l.create(t, turn(), fmt.Sprintf("d.stream_%s%d", kind, n), d)
 			ins := func(from, to int) []row {
 				var out []row

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,6 +119,13 @@ func upkeepTables() map[string]definition {
 		"append": {columns: cols, partitions: []string{"p"}, options: map[string]string{"manifest.merge-min-count": "2", "snapshot.clean-empty-directories": "true"}},
 		"queue":  {columns: cols, options: map[string]string{"bucket": "2", "bucket-key": "k", "manifest.target-file-size": "3 kb"}},
 	}
+}
+
+// with is the definition with another option.
+func (d definition) with(key, value string) definition {
+	d.options = maps.Clone(d.options)
+	d.options[key] = value
+	return d
 }
 
 // numbered are rows of such a table, with keys from one number to another; with a key, every fourth is a delete, but for those from 0 on.

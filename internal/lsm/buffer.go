@@ -55,6 +55,7 @@ func (t *Table) newBuffer() (*sortBuffer, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.versions = t.c.Changelog == InputChangelog
 	b := &sortBuffer{job: j}
 	for _, f := range j.in {
 		switch f.Name {

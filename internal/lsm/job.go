@@ -27,6 +27,7 @@ type job struct {
 	outSchema *arrow.Schema
 	outCols   []int // for each output column its column in `in`; a _KEY_ column is its value column
 	drop      bool  // leave out deletes
+	versions  bool  // versions are not merged before all of them are known
 	kinds     bool  // give the kinds of rows beside the batch
 }
 
@@ -106,7 +107,7 @@ func (j *job) raw() *job {
 
 // keep gives the versions of a raw job, merged as far as the engine allows.
 func (j *job) keep(g *kv.Groups) ([]batch.Batch, error) {
-	if j.t.c.Engine.PreMerge() {
+	if j.t.c.Engine.PreMerge() && !j.versions {
 		return j.merge(g)
 	}
 	return j.gather(&mergefn.Input{Groups: g}, &mergefn.Output{Rows: g.Refs}, 0, len(g.Refs))
@@ -115,14 +116,7 @@ func (j *job) keep(g *kv.Groups) ([]batch.Batch, error) {
 // merge lets the engine decide and gathers the result. It is more than one batch only if rows are so
 // large that they do not fit into one.
 func (j *job) merge(g *kv.Groups) ([]batch.Batch, error) {
-	in := &mergefn.Input{Groups: g, Columns: j.byName}
-	if j.kind >= 0 {
-		var err error
-		if in.Kinds, err = kindsOf(g.Window, j.kind); err != nil {
-			return nil, err
-		}
-	}
-	out, err := j.t.c.Engine.Merge(in)
+	in, out, err := j.decide(g)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +126,19 @@ func (j *job) merge(g *kv.Groups) ([]batch.Batch, error) {
 		}
 	}
 	return j.gather(in, out, 0, len(out.Rows))
+}
+
+// decide lets the engine decide what becomes of the versions.
+func (j *job) decide(g *kv.Groups) (*mergefn.Input, *mergefn.Output, error) {
+	in := &mergefn.Input{Groups: g, Columns: j.byName}
+	if j.kind >= 0 {
+		var err error
+		if in.Kinds, err = kindsOf(g.Window, j.kind); err != nil {
+			return nil, nil, err
+		}
+	}
+	out, err := j.t.c.Engine.Merge(in)
+	return in, out, err
 }
 
 func kindsOf(window []arrow.RecordBatch, col int) ([][]int8, error) {

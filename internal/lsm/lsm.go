@@ -56,6 +56,7 @@ type Config struct {
 	Sequence   []string // sequence.field
 	Descending bool     // sequence.field.sort-order
 	Thin       bool     // data-file.thin-mode: files have no _KEY_ columns
+	Changelog  Producer
 
 	Levels         LevelOptions
 	TargetFileSize int64 // target-file-size; smaller files (below 70 %) are rewritten rather than moved up

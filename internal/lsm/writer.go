@@ -24,6 +24,8 @@ type WriterOptions struct {
 	// FirstSequence is the least sequence number to give. Numbers go on from the highest of Files; a
 	// caller that closed a writer whose files are not committed yet passes its NextSequence (BUGS B034).
 	FirstSequence int64
+	// NoChangelog leaves out the changelog: what is written replaces the bucket.
+	NoChangelog bool
 	// Submit gets compactions to run them elsewhere. Nil: they run at once, in the calling goroutine.
 	Submit func(*Task)
 }
@@ -228,13 +230,16 @@ func (w *Writer) writeLevel0(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	out := w.t.c.Store.NewWriter(ctx, w.o.Location, datafile.WriterOptions{KeyValue: true, Source: manifest.SourceAppend})
+	o := datafile.WriterOptions{KeyValue: true, Source: manifest.SourceAppend}
+	out := w.t.c.Store.NewWriter(ctx, w.o.Location, o)
+	o.Changelog = true
+	log := w.t.c.Store.NewWriter(ctx, w.o.Location, o) // makes no file without rows
 	defer func() {
 		err = errors.Join(err, in.Close())
 		if err != nil {
 			ctx, cancel := fileio.Outlast(ctx)
 			defer cancel()
-			err = errors.Join(err, out.Abort(ctx))
+			err = errors.Join(err, out.Abort(ctx), log.Abort(ctx))
 		}
 	}()
 	for {
@@ -245,17 +250,15 @@ func (w *Writer) writeLevel0(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		bs, err := w.buf.job.merge(g)
-		if err != nil {
+		if err := w.writeGroups(g, out, log); err != nil {
 			return err
-		}
-		for _, b := range bs {
-			if err := out.Write(b.RecordBatch); err != nil {
-				return err
-			}
 		}
 	}
 	made, err := out.Close()
+	if err != nil {
+		return err
+	}
+	logged, err := log.Close()
 	if err != nil {
 		return err
 	}
@@ -263,9 +266,39 @@ func (w *Writer) writeLevel0(ctx context.Context) (err error) {
 		return err
 	}
 	w.delta.Added = append(w.delta.Added, made...)
+	w.delta.Changelog = append(w.delta.Changelog, logged...)
 	w.buf.reset()
 	if f := w.t.c.Events.Flush; f != nil {
 		f(Flush{Location: w.o.Location, RowsIn: rowsIn, Files: made})
+	}
+	return nil
+}
+
+// writeGroups merges the versions of keys and writes the result, and to the changelog all of them if it is made of them.
+func (w *Writer) writeGroups(g *kv.Groups, data, log FileWriter) error {
+	in, out, err := w.buf.job.decide(g)
+	if err != nil {
+		return err
+	}
+	merged, err := w.buf.job.gather(in, out, 0, len(out.Rows))
+	if err != nil {
+		return err
+	}
+	for _, b := range merged {
+		if err := data.Write(b.RecordBatch); err != nil {
+			return err
+		}
+	}
+	if w.producer() != InputChangelog {
+		return nil
+	}
+	if merged, err = w.buf.job.unmerged(g, out, merged); err != nil {
+		return err
+	}
+	for _, b := range merged {
+		if err := log.Write(b.RecordBatch); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -22,6 +22,8 @@ type Conformer struct {
 	schema  *arrow.Schema
 	deflt   []types.Datum // by column, nil for none
 	kindCol int           // rowkind.field, -1 for none
+	// Ignore, if not nil, says of which kinds rows are left out.
+	Ignore func(types.RowKind) bool
 	// InsertOnly refuses -U and -D: there is no key to find their rows by.
 	InsertOnly bool
 
@@ -146,7 +148,23 @@ func (c *Conformer) conform(b batch.Batch) (batch.Batch, error) {
 	if changed || b.Schema() != c.schema {
 		b.RecordBatch = array.NewRecordBatch(c.schema, cols, b.NumRows())
 	}
-	return b, nil
+	return c.without(b)
+}
+
+// without leaves out rows of kinds that are ignored.
+func (c *Conformer) without(b batch.Batch) (batch.Batch, error) {
+	if c.Ignore == nil || !slices.ContainsFunc(b.Kinds, c.Ignore) {
+		return b, nil
+	}
+	var sel []int32
+	var kinds []types.RowKind
+	for i, k := range b.Kinds {
+		if !c.Ignore(k) {
+			sel, kinds = append(sel, int32(i)), append(kinds, k)
+		}
+	}
+	rec, err := batch.Take(b.RecordBatch, sel)
+	return batch.Batch{RecordBatch: rec, Kinds: kinds}, err
 }
 
 // match finds the table's columns in a batch.
