@@ -52,7 +52,7 @@ func (s *Scan) changes(ctx context.Context, snap *snapshot.Snapshot, follow plan
 		err = t.checkWhole()
 	}
 	if err == nil {
-		p.splits, err = t.planner.Changes(ctx, snap, follow, plan.Request{Filter: p.req.Filter})
+		p.splits, err = t.planner.Changes(ctx, snap, follow, plan.Request{Filter: p.pruning().Filter})
 	}
 	if err == nil {
 		err = t.checkSplits(ctx, p.splits)
@@ -81,7 +81,7 @@ func (s *Scan) Start(ctx context.Context, id int64) (*Plan, error) {
 	err = p.readRows(ctx, snap, t.toldLevels())
 	if err == nil && t.HasPrimaryKey() && t.buckets() == paths.PostponeBucket && options.ChangelogProducer.Get(t.opts) == "none" {
 		var waiting []plan.Split
-		waiting, err = t.planner.Waiting(ctx, snap, plan.Request{Filter: p.req.Filter})
+		waiting, err = t.planner.Waiting(ctx, snap, plan.Request{Filter: p.pruning().Filter})
 		p.splits = append(p.splits, waiting...)
 		err = t.wrap(err)
 	}
@@ -120,7 +120,7 @@ var streamOptions = []string{"consumer-id", "scan.bounded.watermark", "streaming
 // follow says what is told of the table's snapshots, and refuses options that would have to change that.
 func (t *Table) follow() (plan.Follow, error) {
 	f := plan.Follow{Producer: options.ChangelogProducer.Get(t.opts) != "none", Overwrites: options.FollowAppendOverwrite.Get(t.opts)}
-	if t.id.System != "" {
+	if v := t.view(); t.id.System != "" && (v == nil || v.Plain()) {
 		return f, unsupported("changes of the system table $%s", t.id.System)
 	}
 	for _, k := range streamOptions {

@@ -66,7 +66,8 @@ type Plan struct {
 	req        read.Request
 	wide       bool // as ScanOptions.WideTimestamps
 	system     *Batch
-	followed   bool // no other snapshot will do should this one expire
+	view       *systable.View // of the rows, if a system table shows them
+	followed   bool           // no other snapshot will do should this one expire
 }
 
 // PlanSplit describes a piece of a Plan.
@@ -89,7 +90,7 @@ func (t *Table) mergeFunc() read.MergeFunc {
 		if err != nil {
 			return nil, err
 		}
-		r, err := tree.MergeRead(ctx, datafile.Location{Partition: s.Partition, Bucket: s.Bucket}, s.Files, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter})
+		r, err := tree.MergeRead(ctx, datafile.Location{Partition: s.Partition, Bucket: s.Bucket}, s.Files, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter, KeepDeletes: s.Deletes})
 		if err != nil {
 			return nil, t.wrap(err)
 		}
@@ -252,13 +253,13 @@ func (s *Scan) plan(ctx context.Context, snap *snapshot.Snapshot) (*Plan, error)
 	if snap != nil {
 		p.SnapshotID = snap.ID
 	}
-	if t.id.System != "" {
+	if t.id.System != "" && p.view == nil {
 		return p, p.readSystem(ctx, snap)
 	}
 	if snap == nil {
 		return p, nil
 	}
-	return p, p.readRows(ctx, snap, t.batchLevels())
+	return p, p.readRows(ctx, snap, t.viewLevels())
 }
 
 // asked makes a plan of nothing yet, which has the columns and the filter that are wanted of the table.
@@ -293,7 +294,7 @@ func (s *Scan) asked(t *Table) (*Plan, error) {
 			return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
 		}
 	}
-	return &Plan{t: t, req: req, wide: s.o.WideTimestamps}, nil
+	return &Plan{t: t, req: req, wide: s.o.WideTimestamps, view: t.view()}, nil
 }
 
 // readRows plans the rows that a snapshot has in some levels; nil is all.
@@ -303,7 +304,10 @@ func (p *Plan) readRows(ctx context.Context, snap *snapshot.Snapshot, levels fun
 		return t.wrap(err)
 	}
 	var err error
-	p.splits, err = t.planner.Splits(ctx, snap, plan.Request{Filter: p.req.Filter, Limit: p.req.Limit, Levels: levels})
+	ask := p.pruning()
+	ask.Levels = levels
+	p.splits, err = t.planner.Splits(ctx, snap, ask)
+	p.withDeletes()
 	if err == nil {
 		err = t.checkSplits(ctx, p.splits)
 	}
@@ -357,6 +361,9 @@ func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	if p.system != nil {
 		return p.systemBatches
 	}
+	if p.view != nil && !p.view.Plain() {
+		return func(yield func(Batch, error) bool) { p.shown(ctx, yield) }
+	}
 	asked := p.form()
 	return func(yield func(Batch, error) bool) {
 		for b, err := range p.t.reader.Batches(ctx, p.splits, p.req) {
@@ -364,10 +371,7 @@ func (p *Plan) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 				b, err = asked(b)
 			}
 			if err != nil {
-				err = p.t.wrap(explain(err))
-				if p.followed {
-					err = p.t.expired(ctx, p.SnapshotID, err)
-				}
+				err = p.problem(ctx, err)
 			}
 			if !yield(b, err) || err != nil {
 				return

@@ -70,7 +70,7 @@ func openTable(ctx context.Context, e *env, id Ident, path string, dynamic map[s
 		return nil, fmt.Errorf("table %s: %w", id, err)
 	}
 	if id.System != "" {
-		if _, err := systable.Fields(id.System); err != nil {
+		if _, err := systable.Fields(id.System); err != nil && systable.ViewOf(id.System, nil, false) == nil {
 			return nil, fmt.Errorf("%s: %w: %w", id, ErrUnsupported, err)
 		}
 	}
@@ -228,7 +228,7 @@ func (t *Table) Path() string { return t.path }
 // Fields are the columns, those of the system table if this is one.
 func (t *Table) Fields() ([]types.Field, error) {
 	if t.id.System != "" {
-		f, err := systable.Fields(t.id.System)
+		f, err := t.systemFields()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w: %w", t.id, ErrUnsupported, err)
 		}

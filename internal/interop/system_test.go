@@ -31,6 +31,9 @@ var systemTables = []struct {
 	{"tags", true},
 	{"consumers", false},
 	{"branches", false},
+	{"ro", false},
+	{"audit_log", false},
+	{"binlog", false},
 }
 
 // condition is a filter that both sides take.
@@ -170,7 +173,7 @@ func TestSystemTables(t *testing.T) {
 	turn := turns(here, java)
 	for n, d := range []definition{
 		{key: []string{"p", "q", "k"}, options: map[string]string{"bucket": "2", "bucket-key": "k", "num-sorted-run.compaction-trigger": "3"}},
-		{key: []string{"p", "q", "k"}, options: map[string]string{"bucket": "1", "metadata.stats-mode": "full", "write-only": "true"}},
+		{key: []string{"p", "q", "k"}, options: map[string]string{"bucket": "1", "metadata.stats-mode": "full", "write-only": "true", "table-read.sequence-number.enabled": "true"}},
 		{options: map[string]string{"metadata.stats-mode": "none"}},
 		{options: map[string]string{"bucket": "2", "bucket-key": "k", "metadata.stats-dense-store": "false", "fields.i.stats-mode": "counts", "partition.default-name": "nothing/é"}},
 	} {

@@ -22,6 +22,8 @@ type Split struct {
 	Kinds bool
 	// Gone is set if the rows are those that a snapshot took away: all are deletes.
 	Gone bool
+	// Deletes is set if a merge gives keys that are deleted, too, as rows with kinds.
+	Deletes bool
 }
 
 // Rows is the number of rows in the split's files, before merging.

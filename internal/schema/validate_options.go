@@ -53,6 +53,9 @@ func (v *validation) options() {
 	if _, ok := v.s.Options["partition.expiration-time"]; ok && len(v.s.PartitionKeys) == 0 {
 		v.add("option partition.expiration-time: the table has no partitions")
 	}
+	if options.ReadSequence.Get(v.opts) && len(v.s.PrimaryKeys) == 0 {
+		v.add("option %s: only tables with a primary key can have it", options.ReadSequence.Key())
+	}
 	if options.RowTracking.Get(v.opts) && (len(v.s.PrimaryKeys) > 0 || options.Bucket.Get(v.opts) != -1) {
 		v.add("option row-tracking.enabled: only append tables without buckets can have it")
 	}

@@ -49,14 +49,15 @@ var tables = []*table{
 }
 
 // later are those of the reference that are not there yet.
-var later = []string{"audit_log", "binlog", "ro", "statistics", "aggregation_fields", "table_indexes", "row_tracking", "file_key_ranges"}
+var later = []string{"statistics", "aggregation_fields", "table_indexes", "row_tracking", "file_key_ranges"}
 
 // Names lists the system tables.
 func Names() []string {
-	out := make([]string, len(tables))
+	out := make([]string, len(tables), len(tables)+3)
 	for i, t := range tables {
 		out[i] = t.name
 	}
+	out = append(out, ReadOptimized, AuditLog, Binlog)
 	slices.Sort(out)
 	return out
 }
