@@ -206,7 +206,6 @@ func TestBucketAppendOrdered(t *testing.T) {
 func TestRefusedOptions(t *testing.T) {
 	c := open(t)
 	for i, x := range []opts{
-		{"record-level.expire-time": "1 d", "record-level.time-field": "k"},
 		{"delete.force-produce-changelog": "true"},
 		{"sequence.snapshot-ordering": "true"},
 		{"changelog-producer": "lookup"},

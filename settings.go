@@ -206,3 +206,14 @@ func (t *Table) manifestEncoding() manifest.Encoding {
 	}
 	return manifest.Encoding{Compression: options.ManifestCompression.Get(t.opts)}
 }
+
+// expiry says which rows compactions drop, nil if none.
+func (t *Table) expiry() *lsm.Expiry {
+	if !options.RecordExpireTime.Set(t.opts) {
+		return nil
+	}
+	return &lsm.Expiry{
+		Column: options.RecordExpireField.Get(t.opts), Seconds: int64(options.RecordExpireTime.Get(t.opts).Seconds()),
+		Now: func() int64 { return t.env.now().Unix() },
+	}
+}

@@ -166,7 +166,7 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(), Changelog: producers[options.ChangelogProducer.Get(o)],
 		TargetFileSize: t.targetFileSize(), WriteBuffer: options.WriteBuffer.Get(o), Spill: t.spill(), FanIn: t.fanIn(), RewriteAll: options.ForceRewrite.Get(o),
 		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o),
-		ClockMillis: t.env.wallMillis, Events: t.treeEvents(),
+		ClockMillis: t.env.wallMillis, Events: t.treeEvents(), Expiry: t.expiry(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)

@@ -136,9 +136,6 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 	if options.ForceChangelog.Get(t.opts) {
 		return nil, fmt.Errorf("table %s: %w: delete.force-produce-changelog", t.id, ErrUnsupported)
 	}
-	if options.RecordExpireTime.Set(t.opts) {
-		return nil, fmt.Errorf("table %s: %w: record-level.expire-time (compactions that drop rows by %s)", t.id, ErrUnsupported, options.RecordExpireField.Get(t.opts))
-	}
 	tree, err := t.mergeTree()
 	if err != nil {
 		return nil, err

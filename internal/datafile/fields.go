@@ -1,8 +1,11 @@
 package datafile
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
+	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/types"
@@ -75,4 +78,24 @@ func StatsFields(all []types.Field, f *manifest.DataFile) ([]types.Field, bool) 
 		}
 	}
 	return out, true
+}
+
+// Least is the least value that the statistics of a file tell of a column of the table; nil if they do not, or if all are NULL. It
+// is of the type that the column had when the file was written.
+func (s *Store) Least(ctx context.Context, f *manifest.DataFile, column string) (types.Datum, error) {
+	sc, err := s.schemaOf(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("datafile: statistics of %s: %w", f.Name, err)
+	}
+	is, ok := s.c.Schema.Field(column)
+	fields, known := StatsFields(sc.Fields, f)
+	i := slices.IndexFunc(fields, func(x types.Field) bool { return x.ID == is.ID })
+	if !ok || !known || i < 0 {
+		return nil, nil
+	}
+	least, err := binrow.DecodeWithArity(f.ValueStats.Min, types.TypesOf(fields))
+	if err != nil || i >= len(least) {
+		return nil, nil // statistics are a help only
+	}
+	return least[i], nil
 }

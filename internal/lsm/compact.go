@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
@@ -21,10 +22,12 @@ type compaction struct {
 type compactor struct {
 	t       *Table
 	loc     datafile.Location
-	level   int  // of the result
-	highest bool // it is the highest level there can be: no deletes may be in it
-	all     bool // every file is rewritten
-	drop    bool // nothing older exists: deletes are left out
+	level   int                  // of the result
+	highest bool                 // it is the highest level there can be: no deletes may be in it
+	all     bool                 // every file is rewritten
+	drop    bool                 // nothing older exists: deletes are left out
+	apart   bool                 // every file is rewritten by itself: others may lie between them
+	old     []*manifest.DataFile // files with rows that have expired
 	stop    func() error
 	out     compaction
 }
@@ -34,13 +37,16 @@ type compactor struct {
 func (c *compactor) run(ctx context.Context, files []*manifest.DataFile) (*compaction, error) {
 	c.out.level = c.level
 	spans, err := c.t.spans(files)
+	if err == nil {
+		c.old, err = c.t.expiring(ctx, files)
+	}
 	if err != nil {
 		return nil, err
 	}
 	small := c.t.c.TargetFileSize / 10 * 7
 	var candidate []section
 	for _, s := range sections(spans) {
-		if len(s) > 1 || s[0].file.Size < small {
+		if len(s) > 1 || s[0].file.Size < small && !c.apart {
 			candidate = append(candidate, s)
 			continue
 		}
@@ -72,7 +78,7 @@ func (c *compactor) rewrite(ctx context.Context, secs []section) error {
 // upgrade gives a file that overlaps no other a new level.
 func (c *compactor) upgrade(ctx context.Context, s section) error {
 	f := s[0].file
-	if c.all || f.DeleteRows != 0 && (c.highest || !c.t.c.Engine.Identity()) {
+	if c.all || c.apart || slices.Contains(c.old, f) || f.DeleteRows != 0 && (c.highest || !c.t.c.Engine.Identity()) {
 		return c.merge(ctx, []section{s})
 	}
 	if f.Level == c.level {
@@ -88,7 +94,7 @@ func (c *compactor) upgrade(ctx context.Context, s section) error {
 
 func (c *compactor) merge(ctx context.Context, secs []section) (err error) {
 	r := &mergeReader{
-		in:   &source{t: c.t, loc: c.loc, stop: c.stop},
+		in:   &source{t: c.t, loc: c.loc, stop: c.stop, expiry: c.t.c.Expiry},
 		want: want{out: datafile.KeyValueFields(c.t.keys, c.t.c.Fields, c.t.c.Thin), drop: c.drop},
 		secs: secs,
 	}

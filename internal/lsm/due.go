@@ -1,6 +1,7 @@
 package lsm
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -33,20 +34,31 @@ func (t *Table) pick(s State, all bool) (Unit, bool) {
 	return unit, ok
 }
 
+// choose gives the files to compact, none if there is nothing to do. Where all is in the highest level they are those that hold
+// rows that have expired, to be rewritten apart from each other.
+func (t *Table) choose(ctx context.Context, s State, all bool) (unit Unit, files []*manifest.DataFile, apart bool, err error) {
+	unit, ok := t.pick(s, all)
+	if ok {
+		for _, r := range s.Runs[:unit.Count] {
+			files = append(files, r.Files...)
+		}
+		return unit, files, false, nil
+	}
+	if all && len(s.Runs) == 1 && s.Runs[0].Level == s.Levels-1 {
+		files, err = t.expiring(ctx, s.Runs[0].Files)
+		return Unit{Count: 1, Level: s.Levels - 1, Reason: "rows have expired"}, files, true, err
+	}
+	return unit, nil, false, nil
+}
+
 // Due tells of a bucket with these files how many sorted runs a reader merges, and which of the files a compaction would
-// take now, of all of them if full: none if there is nothing to do. It reads no files.
-func (t *Table) Due(files []*manifest.DataFile, all bool) (runs int, due []*manifest.DataFile, err error) {
+// take now, of all of them if full: none if there is nothing to do. It reads no data files.
+func (t *Table) Due(ctx context.Context, files []*manifest.DataFile, all bool) (runs int, due []*manifest.DataFile, err error) {
 	l, err := t.newLevels(t.c.Levels.NumLevels, files)
 	if err != nil {
 		return 0, nil, fmt.Errorf("lsm: %w", err)
 	}
 	s := l.state()
-	unit, ok := t.pick(s, all)
-	if !ok {
-		return len(s.Runs), nil, nil
-	}
-	for _, r := range s.Runs[:unit.Count] {
-		due = append(due, r.Files...)
-	}
-	return len(s.Runs), due, nil
+	_, due, _, err = t.choose(ctx, s, all)
+	return len(s.Runs), due, err
 }

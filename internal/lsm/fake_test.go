@@ -49,6 +49,10 @@ type fakeReader struct {
 	names []types.Field
 }
 
+func (s *fakeStore) Least(context.Context, *manifest.DataFile, string) (types.Datum, error) {
+	return nil, nil
+}
+
 func (s *fakeStore) Open(_ context.Context, _ datafile.Location, f *manifest.DataFile, o datafile.ReadOptions) (format.Reader, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,7 @@ func (s *source) openSorted(ctx context.Context, f *manifest.DataFile, j *job, o
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.t.c.Store.Open(ctx, s.loc, f, o)
+	r, err := s.openFile(ctx, f, o)
 	if err != nil || sorted {
 		return r, err
 	}

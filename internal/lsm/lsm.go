@@ -26,6 +26,8 @@ type Store interface {
 	Open(ctx context.Context, loc datafile.Location, f *manifest.DataFile, o datafile.ReadOptions) (format.Reader, error)
 	NewWriter(ctx context.Context, loc datafile.Location, o datafile.WriterOptions) FileWriter
 	Delete(ctx context.Context, loc datafile.Location, files ...*manifest.DataFile) error
+	// Least is the least value of a column in a file, nil if nobody knows.
+	Least(ctx context.Context, f *manifest.DataFile, column string) (types.Datum, error)
 }
 
 // FileWriter writes files of a bucket; *datafile.Writer is one.
@@ -57,6 +59,7 @@ type Config struct {
 	Descending bool     // sequence.field.sort-order
 	Thin       bool     // data-file.thin-mode: files have no _KEY_ columns
 	Changelog  Producer
+	Expiry     *Expiry // nil: rows stay
 
 	Levels         LevelOptions
 	TargetFileSize int64 // target-file-size; smaller files (below 70 %) are rewritten rather than moved up
@@ -119,7 +122,7 @@ func NewTable(c Config) (*Table, error) {
 			return nil, fmt.Errorf("lsm: sequence.field: %w", err)
 		}
 	}
-	return t, nil
+	return t, t.checkExpiry()
 }
 
 func (t *Table) field(name string) (types.Field, bool) {

@@ -61,6 +61,7 @@ type source struct {
 	keyFilter predicate.Predicate
 	filter    predicate.Predicate
 	batchRows int
+	expiry    *Expiry // nil: all rows are read
 	// stop, if not nil, is asked between batches.
 	stop func() error
 }
@@ -170,7 +171,7 @@ func (s *source) open(ctx context.Context, sec section, j *job) (grouped, error)
 	o := datafile.ReadOptions{Fields: j.in, BatchRows: s.batchRows, Sparse: true}
 	if s.alone(sec) {
 		o.Filter = s.filter
-		r, err := s.t.c.Store.Open(ctx, s.loc, sec[0].file, o)
+		r, err := s.openFile(ctx, sec[0].file, o)
 		if err != nil {
 			return nil, err
 		}
@@ -206,7 +207,7 @@ func (s *source) runs(units [][]span, j *job, o datafile.ReadOptions) []kv.Run {
 			out = append(out, kv.Run{
 				Name: x.file.Name, Low: x.min, HasLow: true,
 				Open: func(ctx context.Context) (batch.Reader, error) {
-					return s.t.c.Store.Open(ctx, s.loc, x.file, o)
+					return s.openFile(ctx, x.file, o)
 				},
 			})
 		}

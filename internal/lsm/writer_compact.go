@@ -16,17 +16,13 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 		return nil
 	}
 	s := w.levels.state()
-	unit, ok := w.t.pick(s, all)
-	if !ok {
-		return nil
-	}
-	var files []*manifest.DataFile
-	for _, r := range s.Runs[:unit.Count] {
-		files = append(files, r.Files...)
+	unit, files, apart, err := w.t.choose(ctx, s, all)
+	if err != nil || len(files) == 0 {
+		return err
 	}
 	c := &compactor{
 		t: w.t, loc: w.o.Location, level: unit.Level,
-		highest: unit.Level == s.Levels-1, all: all && w.t.c.RewriteAll,
+		highest: unit.Level == s.Levels-1, all: all && w.t.c.RewriteAll, apart: apart,
 		// Where nothing is older than the result, a delete has nothing left to delete.
 		drop: unit.Level != 0 && unit.Level >= w.levels.top(),
 	}

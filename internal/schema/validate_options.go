@@ -38,6 +38,9 @@ func (v *validation) options() {
 			v.add("option record-level.time-field: column %q is of type %s, it has to be INT, BIGINT or a TIMESTAMP", n, f.Type)
 		}
 	}
+	if options.RecordExpireTime.Set(v.opts) && len(v.s.PrimaryKeys) > 0 && strings.TrimSpace(v.s.Options["record-level.time-field"]) == "" {
+		v.add("option record-level.expire-time: set record-level.time-field too, the column that says how old a row is")
+	}
 	if _, ok := v.s.Options["full-compaction.delta-commits"]; ok && len(v.s.PrimaryKeys) == 0 && options.Bucket.Get(v.opts) == -1 {
 		v.add("option full-compaction.delta-commits: an append table without buckets cannot have it")
 	}
