@@ -207,7 +207,6 @@ func TestRefusedOptions(t *testing.T) {
 	c := open(t)
 	for i, x := range []opts{
 		{"delete.force-produce-changelog": "true"},
-		{"sequence.snapshot-ordering": "true"},
 		{"changelog-producer": "lookup"},
 		{"merge-engine": "aggregation"},
 		{"bucket": "-2"},

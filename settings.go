@@ -34,7 +34,7 @@ func (t *Table) dataConfig() (datafile.Config, error) {
 		Format: options.FileFormat.Get(o), Compression: options.FileCompression.Get(o), CompressionLevel: options.ZstdLevel.Get(o),
 		TargetFileSize: t.targetFileSize(), ThinMode: options.ThinMode.Get(o), FormatOptions: o.Values(),
 		DenseStats:  options.StatsDense.Get(o) && t.version() >= manifest.V10,
-		ClockMillis: t.env.wallMillis,
+		ClockMillis: t.env.wallMillis, SnapshotOrdering: t.snapshotOrdering(),
 	}
 	if options.BlockSize.Set(o) {
 		c.BlockSize = options.BlockSize.Get(o)
@@ -216,4 +216,17 @@ func (t *Table) expiry() *lsm.Expiry {
 		Column: options.RecordExpireField.Get(t.opts), Seconds: int64(options.RecordExpireTime.Get(t.opts).Seconds()),
 		Now: func() int64 { return t.env.now().Unix() },
 	}
+}
+
+// snapshotOrdering says that of two versions of a key that of the later snapshot is newer.
+func (t *Table) snapshotOrdering() bool {
+	return t.HasPrimaryKey() && options.SnapshotOrdering.Get(t.opts)
+}
+
+// checkOrdering refuses what would compact rows before they have a snapshot, where that is what orders them.
+func (t *Table) checkOrdering(compact bool) error {
+	if compact != options.WriteOnly.Get(t.opts) || !t.snapshotOrdering() {
+		return nil
+	}
+	return invalid("table %s: with sequence.snapshot-ordering rows are written with write-only=true, and compacted by Table.Compact (tarn compact, CALL sys.compact)", t.id)
 }

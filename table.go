@@ -155,9 +155,6 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrUnsupported, err)
 	}
-	if options.SnapshotOrdering.Get(o) {
-		return nil, fmt.Errorf("table %s: %w: sequence.snapshot-ordering", t.id, ErrUnsupported)
-	}
 	if options.DeletionVectors.Get(o) {
 		return nil, fmt.Errorf("table %s: %w: deletion-vectors.enabled on tables with a primary key", t.id, ErrUnsupported)
 	}

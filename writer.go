@@ -236,6 +236,9 @@ func (w *Writer) Table() *Table { return w.t }
 // (C allocators, arrays imported from C), which only a release gives back, write a copy. Rows are written by other goroutines, so what goes wrong
 // with storage may be told by a later call. After an error the Writer is of no use but to be closed.
 func (w *Writer) Write(ctx context.Context, b Batch) error {
+	if err := w.t.checkOrdering(false); err != nil {
+		return err
+	}
 	b, err := w.conform.Conform(b)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -252,6 +255,9 @@ func (w *Writer) Write(ctx context.Context, b Batch) error {
 func (w *Writer) Compact(ctx context.Context, full bool) error {
 	if options.RowTracking.Get(w.t.opts) {
 		return fmt.Errorf("table %s: %w", w.t.id, unsupported("compaction with row-tracking.enabled: rows would lose their ids"))
+	}
+	if err := w.t.checkOrdering(true); err != nil {
+		return err
 	}
 	if err := w.w.Compact(ctx, full); err != nil {
 		return w.t.wrap(err)

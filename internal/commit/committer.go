@@ -53,6 +53,7 @@ type Config struct {
 	DropDeleteStats    bool  // manifest.delete-file-drop-stats
 	DiscardDuplicates  bool  // commit.discard-duplicate-files
 	RowTracking        bool  // row-tracking.enabled
+	SnapshotOrdering   bool  // sequence.snapshot-ordering
 	// UpgradeLevel is the level to which files of an overwrite may be raised at once (num-levels - 1,
 	// if `overwrite-upgrade`); zero switches it off.
 	UpgradeLevel int

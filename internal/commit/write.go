@@ -51,8 +51,14 @@ func (c *Committer) write(ctx context.Context, id ID, ch *changes, index []manif
 	a.perBase = append(a.perBase, l.name)
 	next.BaseManifestList, next.BaseManifestListSize = l.name, &l.size
 
+	numbered := c.c.SnapshotOrdering && ch.kind != snapshot.Compact
 	if c.c.RowTracking {
 		c.assignRowIDs(next, ch)
+	}
+	if numbered {
+		numberFiles(next, ch)
+	}
+	if c.c.RowTracking || numbered {
 		c.discard(ctx, a.own...)
 		a.own, a.ready = nil, false
 	}
@@ -184,6 +190,20 @@ func count(next, old *snapshot.Snapshot, ch *changes, v manifest.Version) {
 		n := rows(ch.changelog)
 		next.ChangelogRecordCount = &n
 	}
+}
+
+// numberFiles gives new files the snapshot's number as sequence number: it is that of all their rows.
+func numberFiles(next *snapshot.Snapshot, ch *changes) {
+	files := make([]manifest.Entry, len(ch.files))
+	for i, e := range ch.files {
+		if e.Kind == manifest.Add {
+			f := *e.File
+			f.MinSequence, f.MaxSequence = next.ID, next.ID
+			e.File = &f
+		}
+		files[i] = e
+	}
+	ch.files = files
 }
 
 // assignRowIDs gives new files their row ids and the snapshot's number as sequence number.

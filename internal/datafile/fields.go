@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
 	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/schema"
@@ -98,4 +102,17 @@ func (s *Store) Least(ctx context.Context, f *manifest.DataFile, column string) 
 		return nil, nil // statistics are a help only
 	}
 	return least[i], nil
+}
+
+// numbered gives all rows of a batch one sequence number, if they have that column.
+func numbered(rec arrow.RecordBatch, number int64) arrow.RecordBatch {
+	at := rec.Schema().FieldIndices(SequenceName)
+	if len(at) == 0 {
+		return rec
+	}
+	n := int(rec.NumRows())
+	data := memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(slices.Repeat([]int64{number}, n)))
+	cols := slices.Clone(rec.Columns())
+	cols[at[0]] = array.NewInt64Data(array.NewData(arrow.PrimitiveTypes.Int64, n, []*memory.Buffer{nil, data}, nil, 0, 0))
+	return array.NewRecordBatch(rec.Schema(), cols, rec.NumRows())
 }

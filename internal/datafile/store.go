@@ -43,6 +43,9 @@ type Config struct {
 	BlockSize        int64
 	TargetFileSize   int64
 	ThinMode         bool // data-file.thin-mode
+	// SnapshotOrdering is sequence.snapshot-ordering: rows that were written have the sequence number of their file, which is the
+	// number of its snapshot; compacted ones have that as their own.
+	SnapshotOrdering bool
 	DenseStats       bool // metadata.stats-dense-store and a version that knows it
 	Stats            func(column string, level int) format.StatsMode
 	FormatOptions    map[string]string
@@ -145,6 +148,9 @@ func (s *Store) Open(ctx context.Context, loc Location, f *manifest.DataFile, o 
 	if err := s.CheckKey(ctx, f); err != nil {
 		return nil, err
 	}
+	if s.c.SnapshotOrdering && f.Source == manifest.SourceUnknown {
+		return nil, fmt.Errorf("datafile: open %s: sequence.snapshot-ordering needs files whose manifests tell what made them, as releases since 0.9 write them", path)
+	}
 	have, err := s.fileFields(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("datafile: open %s: %w", path, err)
@@ -168,7 +174,11 @@ func (s *Store) Open(ctx context.Context, loc Location, f *manifest.DataFile, o 
 		file.Close()
 		return nil, fmt.Errorf("datafile: open %s: %w", path, err)
 	}
-	return &reader{Reader: r, file: file, mapping: m, path: path}, nil
+	out := &reader{Reader: r, file: file, mapping: m, path: path}
+	if s.c.SnapshotOrdering && f.Source == manifest.SourceAppend {
+		out.number = &f.MinSequence
+	}
+	return out, nil
 }
 
 // fileFields are the columns that a file can have, by the schema it was written with.
@@ -245,6 +255,7 @@ type reader struct {
 	file    fileio.File
 	mapping *schema.Mapping
 	path    string
+	number  *int64 // sequence number of all rows; nil: they have their own
 }
 
 func (r *reader) Next(ctx context.Context) (batch.Batch, error) {
@@ -255,6 +266,9 @@ func (r *reader) Next(ctx context.Context) (batch.Batch, error) {
 	var rec arrow.RecordBatch
 	if rec, err = r.mapping.Apply(b.RecordBatch); err != nil {
 		return batch.Batch{}, fmt.Errorf("datafile: read %s: %w", r.path, err)
+	}
+	if r.number != nil {
+		rec = numbered(rec, *r.number)
 	}
 	b.RecordBatch = rec
 	return b, nil

@@ -20,7 +20,7 @@ var (
 	RecordExpireField = str("record-level.time-field", "", "Column that says how old a row is.")
 	DefaultAggregate  = str("fields.default-aggregate-function", "", "Aggregate function of columns without one.").part(engines)
 	ReadSequence      = boolean("table-read.sequence-number.enabled", false, "$audit_log and $binlog have the sequence numbers of rows.")
-	SnapshotOrdering  = boolean("sequence.snapshot-ordering", false, "The order of commits decides which row of a key is newest.")
+	SnapshotOrdering  = boolean("sequence.snapshot-ordering", false, "The order of commits decides which row of a key is newest; with write-only, without sequence.field.").fixed()
 
 	ForceRewrite = boolean("compaction.force-rewrite-all-files", false, "A full compaction rewrites files that need no merging, too.")
 

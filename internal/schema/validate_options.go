@@ -131,6 +131,16 @@ func (v *validation) sequence() {
 			v.add("option sequence.field: column %q cannot have an aggregate function as well", n)
 		}
 	}
+	if options.SnapshotOrdering.Get(v.opts) {
+		switch key := options.SnapshotOrdering.Key(); {
+		case len(v.s.PrimaryKeys) == 0:
+			v.add("option %s: only tables with a primary key can have it", key)
+		case len(seq) > 0:
+			v.add("option %s: not with sequence.field; one of them says which row is newest", key)
+		case !options.WriteOnly.Get(v.opts):
+			v.add("option %s: set write-only=true too: a writer that compacts would do so before its rows have a snapshot", key)
+		}
+	}
 	if len(seq) == 0 {
 		return
 	}
