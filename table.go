@@ -29,6 +29,7 @@ import (
 	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/internal/snapshot"
 	"github.com/tarnlake/tarn/internal/systable"
+	"github.com/tarnlake/tarn/internal/write"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -147,13 +148,9 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 	for _, f := range t.schema.TrimmedPrimaryKey() {
 		keys = append(keys, f.Name)
 	}
-	mc := mergefn.Config{
-		Fields: t.schema.Fields, Keys: keys, Sequence: options.SequenceField.Get(o), IgnoreDelete: options.IgnoreDelete.Get(o),
-		IgnoreUpdateBefore: options.IgnoreUpdateBefore.Get(o), Options: t.schema.Options,
-	}
-	engine, err := mergefn.New(options.MergeEngine.Get(o), mc)
+	engine, err := t.engine(keys)
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrUnsupported, err)
+		return nil, err
 	}
 	if options.DeletionVectors.Get(o) {
 		return nil, fmt.Errorf("table %s: %w: deletion-vectors.enabled on tables with a primary key", t.id, ErrUnsupported)
@@ -173,6 +170,43 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 
 // producers are the changelog producers by the value of the option changelog-producer.
 var producers = map[string]lsm.Producer{"input": lsm.InputChangelog}
+
+// engine is the merge engine of rows that are merged by some columns.
+func (t *Table) engine(keys []string) (mergefn.Engine, error) {
+	o := t.opts
+	e, err := mergefn.New(options.MergeEngine.Get(o), mergefn.Config{
+		Fields: t.schema.Fields, Keys: keys, Sequence: options.SequenceField.Get(o), IgnoreDelete: options.IgnoreDelete.Get(o),
+		IgnoreUpdateBefore: options.IgnoreUpdateBefore.Get(o), Options: t.schema.Options,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrUnsupported, err)
+	}
+	return e, nil
+}
+
+// localMerge is what merges rows before they are distributed to buckets, nil if nothing does.
+func (t *Table) localMerge() (write.Local, error) {
+	o := t.opts
+	if !t.HasPrimaryKey() || !options.LocalMerge.Set(o) {
+		return nil, nil
+	}
+	keys := t.schema.PrimaryKeys
+	engine, err := t.engine(keys)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := lsm.NewTable(lsm.Config{
+		Fields: t.schema.Fields, Keys: keys, Engine: engine, Sequence: options.SequenceField.Get(o), Descending: options.SequenceOrder.Get(o) == "descending",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
+	}
+	l, err := tree.NewLocal(options.LocalMerge.Get(o))
+	if l == nil || err != nil {
+		return nil, t.wrap(err)
+	}
+	return l, nil
+}
 
 // plainTable is what the buckets of an append table have in common.
 func (t *Table) plainTable() *appendtbl.Table {

@@ -108,6 +108,9 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	if c.Route, err = w.routing(); err != nil {
 		return nil, fmt.Errorf("write table %s: %w", t.id, err)
 	}
+	if c.Local, err = t.localMerge(); err != nil {
+		return nil, err
+	}
 	if w.w, err = write.New(c); err != nil {
 		return nil, t.wrap(err)
 	}

@@ -50,12 +50,19 @@ const (
 )
 
 func (t *Table) newBuffer() (*sortBuffer, error) {
-	out := datafile.KeyValueFields(t.keys, t.c.Fields, t.c.Thin)
-	j, err := t.newJob(want{out: out, kinds: true})
+	b, err := t.bufferOf(want{out: datafile.KeyValueFields(t.keys, t.c.Fields, t.c.Thin), kinds: true})
 	if err != nil {
 		return nil, err
 	}
-	j.versions = t.c.Changelog == InputChangelog
+	b.job.versions = t.c.Changelog == InputChangelog
+	return b, nil
+}
+
+func (t *Table) bufferOf(w want) (*sortBuffer, error) {
+	j, err := t.newJob(w)
+	if err != nil {
+		return nil, err
+	}
 	b := &sortBuffer{job: j}
 	for _, f := range j.in {
 		switch f.Name {

@@ -49,6 +49,8 @@ type Config struct {
 	Route RouteConfig
 	// Open makes the writer of a bucket upon what the newest snapshot has of it.
 	Open func(ctx context.Context, loc datafile.Location, submit func(Task)) (Bucket, error)
+	// Local, if not nil, merges rows before they are distributed.
+	Local Local
 	// Path gives the path of a new data file, to be synced.
 	Path func(loc datafile.Location, f *manifest.DataFile) (string, error)
 	// Abort deletes the files of what was prepared for a call that had given up by then.
@@ -180,20 +182,14 @@ func (w *Writer) Write(ctx context.Context, b batch.Batch) error {
 	if b.NumRows() == 0 {
 		return nil
 	}
-	parts, err := w.router.route(ctx, b.RecordBatch)
-	if err != nil {
+	if w.c.Local == nil {
+		return w.distribute(ctx, b)
+	}
+	full, err := w.c.Local.Add(b)
+	if err != nil || !full {
 		return err
 	}
-	for _, p := range parts {
-		select {
-		case w.workerOf(p.loc).in <- message{loc: p.loc, b: b, sel: p.sel}:
-		case <-ctx.Done():
-			err := fmt.Errorf("write: %w", context.Cause(ctx))
-			w.fail(err) // a part of the batch may be written: nothing of it may be committed
-			return err
-		}
-	}
-	return nil
+	return w.flushLocal(ctx)
 }
 
 // each lets every worker do something, in parallel, and waits.
@@ -237,6 +233,9 @@ func (w *Writer) each(ctx context.Context, do func(ctx context.Context, k *worke
 
 // Compact begins compactions of all buckets that are open, of all their files if full.
 func (w *Writer) Compact(ctx context.Context, full bool) error {
+	if err := w.flushLocal(ctx); err != nil {
+		return err
+	}
 	return w.each(ctx, func(_ context.Context, k *worker) error {
 		for _, o := range k.order {
 			if err := o.b.Compact(ctx, full); err != nil {
@@ -268,6 +267,9 @@ func (w *Writer) Touch(ctx context.Context, locs ...datafile.Location) error {
 // Prepare ends what was written so far and gives it, bucket by bucket, to be committed. With wait,
 // compactions that run are waited for. The files belong to the caller from here on.
 func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, error) {
+	if err := w.flushLocal(ctx); err != nil {
+		return nil, err
+	}
 	out := &given{}
 	err := w.each(ctx, func(_ context.Context, k *worker) error {
 		for _, o := range k.order {
