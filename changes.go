@@ -128,6 +128,9 @@ func (t *Table) follow() (plan.Follow, error) {
 			return f, unsupported("option %s=%s", k, v)
 		}
 	}
+	if t.incremental() {
+		return f, invalid("%s is for batch reads: who follows a table names the snapshots", options.IncrementalBetween.Key())
+	}
 	if t.HasPrimaryKey() {
 		f.Overwrites = options.FollowOverwrite.Get(t.opts)
 		// The compactions after an overwrite put its rows into the changelog.

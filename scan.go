@@ -40,6 +40,8 @@ type ScanOptions struct {
 	Parallel int
 	// Ordered gives the rows of splits one after the other, in the order of partitions and buckets.
 	Ordered bool
+	// Inserts leaves out rows of kinds -U and -D, which reads of changes have.
+	Inserts bool
 	// BatchRows is the most rows of a batch; 0 is the default.
 	BatchRows int
 	// WideTimestamps gives TIMESTAMP and TIMESTAMP_LTZ of precision 7 to 9, also in parts of nested columns, as
@@ -90,7 +92,7 @@ func (t *Table) mergeFunc() read.MergeFunc {
 		if err != nil {
 			return nil, err
 		}
-		r, err := tree.MergeRead(ctx, datafile.Location{Partition: s.Partition, Bucket: s.Bucket}, s.Files, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter, KeepDeletes: s.Deletes})
+		r, err := readSplit(ctx, tree, s, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter, KeepDeletes: s.Deletes})
 		if err != nil {
 			return nil, t.wrap(err)
 		}
@@ -226,6 +228,9 @@ func (s *Scan) Plan(ctx context.Context) (*Plan, error) {
 	if err := t.checkScan(); err != nil {
 		return nil, t.wrap(err)
 	}
+	if t.incremental() {
+		return s.between(ctx)
+	}
 	for n := 0; ; n++ {
 		snap := t.pin
 		if !t.pinned || n > 0 {
@@ -268,7 +273,7 @@ func (s *Scan) asked(t *Table) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := read.Request{Limit: s.o.Limit, Parallel: s.o.Parallel, Ordered: s.o.Ordered, BatchRows: s.o.BatchRows, Fields: all}
+	req := read.Request{Limit: s.o.Limit, Parallel: s.o.Parallel, Ordered: s.o.Ordered, BatchRows: s.o.BatchRows, Fields: all, Inserts: s.o.Inserts}
 	if req.BatchRows <= 0 && options.ReadBatchSize.Set(t.opts) {
 		req.BatchRows = options.ReadBatchSize.Get(t.opts)
 	}
@@ -312,15 +317,6 @@ func (p *Plan) readRows(ctx context.Context, snap *snapshot.Snapshot, levels fun
 		err = t.checkSplits(ctx, p.splits)
 	}
 	return t.wrap(explain(err))
-}
-
-// batchLevels are the levels that a batch read takes: first-row finds out in compaction which rows of
-// level 0 come first, so that level is no part of the table yet. Nil is all.
-func (t *Table) batchLevels() func(int) bool {
-	if !t.HasPrimaryKey() || options.MergeEngine.Get(t.opts) != "first-row" {
-		return nil
-	}
-	return func(level int) bool { return level > 0 }
 }
 
 func (p *Plan) readSystem(ctx context.Context, snap *snapshot.Snapshot) error {

@@ -45,7 +45,7 @@ var rangeOptions = []interface {
 	Key() string
 	Set(options.Options) bool
 }{
-	options.IncrementalBetween, options.IncrementalTime, options.IncrementalToTag, options.ScanFileMillis, options.ScanCreationMillis,
+	options.IncrementalToTag, options.ScanFileMillis, options.ScanCreationMillis,
 	options.FallbackBranch,
 }
 
@@ -65,7 +65,7 @@ func (t *Table) checkScan() error {
 			return unsupported("option %s=%s", k, v)
 		}
 	}
-	if m := options.ScanMode.Get(t.opts); slices.Contains([]string{"compacted-full", "from-creation-timestamp", "from-file-creation-time", "incremental"}, m) {
+	if m := options.ScanMode.Get(t.opts); slices.Contains([]string{"compacted-full", "from-creation-timestamp", "from-file-creation-time"}, m) {
 		return unsupported("option scan.mode=%s", m)
 	}
 	return t.checkTravel()
@@ -125,7 +125,7 @@ func checkWritten(o options.Options, keyed bool) error {
 // and perhaps the ids of rows, are as good as any.
 func (t *Table) checkSplits(ctx context.Context, splits []plan.Split) error {
 	for i := range splits {
-		for _, f := range splits[i].Files {
+		for _, f := range slices.Concat(splits[i].Files, splits[i].Before) {
 			if err := t.files.CheckKey(ctx, f); err != nil {
 				return err
 			}

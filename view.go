@@ -39,6 +39,15 @@ func (t *Table) viewLevels() func(int) bool {
 	return func(level int) bool { return level == top }
 }
 
+// batchLevels are the levels that a batch read takes: first-row finds out in compaction which rows of
+// level 0 come first, so that level is no part of the table yet. Nil is all.
+func (t *Table) batchLevels() func(int) bool {
+	if !t.HasPrimaryKey() || options.MergeEngine.Get(t.opts) != "first-row" {
+		return nil
+	}
+	return func(level int) bool { return level > 0 }
+}
+
 // withDeletes makes a plan of rows one of rows and deletes, where a view shows those: what a merge leaves of a key, even if that is
 // a delete that has not reached the highest level.
 func (p *Plan) withDeletes() {
@@ -75,7 +84,7 @@ func (p *Plan) shown(ctx context.Context, yield func(Batch, error) bool) {
 		}
 	}
 	below := p.req
-	below.Fields, below.Filter = p.view.Needs(names), p.view.Below(p.req.Filter)
+	below.Fields, below.Filter, below.Inserts = p.view.Needs(names), p.view.Below(p.req.Filter), false
 	if p.req.Filter != nil {
 		below.Limit = 0
 	}

@@ -339,7 +339,7 @@ func (s *Session) resolve(ctx context.Context, r *parse.TableRef) (*source, erro
 // relation plans the read of a table and gives the text that stands for it: files that the engine reads
 // itself, and a scan for the rest.
 func (s *Session) relation(ctx context.Context, src *source, script string) (string, error) {
-	p, err := src.table.Scan(tarn.ScanOptions{Filter: src.filter, WideTimestamps: true}).Plan(ctx)
+	p, err := src.table.Scan(tarn.ScanOptions{Filter: src.filter, WideTimestamps: true, Inserts: true}).Plan(ctx)
 	if err != nil {
 		return "", err
 	}

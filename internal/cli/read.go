@@ -137,7 +137,7 @@ func (a *app) read(ctx context.Context, name string, o *readOptions, limited boo
 	if err != nil {
 		return err
 	}
-	scan := tarn.ScanOptions{Ordered: true, WideTimestamps: true}
+	scan := tarn.ScanOptions{Ordered: true, WideTimestamps: true, Inserts: !o.kind}
 	if limited {
 		scan.Limit = max(o.limit, 1) // 0 is read as 1, and none is shown
 	}

@@ -28,6 +28,8 @@ var (
 	ScanFileMillis        = long("scan.file-creation-time-millis", -1, "scan.mode=from-file-creation-time: reads files made after this time, in milliseconds since 1970.")
 	IncrementalBetween    = str("incremental-between", "", "Reads the changes between two snapshots or tags: 5,10.")
 	IncrementalTime       = str("incremental-between-timestamp", "", "Reads the changes between two times, in milliseconds since 1970 or as 2024-02-29 12:00:00.")
+	IncrementalMode       = enum("incremental-between-scan-mode", "auto", "What such a read gives: delta, the rows that were written; changelog, those of the changelog; diff, those that differ in the two states; auto: changelog if there is one, else delta.", "auto", "delta", "changelog", "diff")
+	IncrementalTags       = boolean("incremental-between-tag-to-snapshot", false, "incremental-between of two tags reads as of their snapshots, not the difference of the two states.")
 	IncrementalToTag      = str("incremental-to-auto-tag", "", "Reads the changes from the tag before this one to it.")
 	FallbackBranch        = str("scan.fallback-branch", "", "Branch that partitions are read from that this one does not have.")
 )

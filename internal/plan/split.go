@@ -24,6 +24,9 @@ type Split struct {
 	Gone bool
 	// Deletes is set if a merge gives keys that are deleted, too, as rows with kinds.
 	Deletes bool
+	// Diff is set if the rows are those in which a state of the bucket, Files, differs from an earlier one, Before.
+	Diff   bool
+	Before []*manifest.DataFile
 }
 
 // Rows is the number of rows in the split's files, before merging.

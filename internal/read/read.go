@@ -34,6 +34,8 @@ type Request struct {
 	Fields []types.Field       // columns of the table's schema, in the order wanted; may be none
 	Filter predicate.Predicate // rows that do not match are left out; nil for none
 	Limit  int64               // 0 for all
+	// Inserts leaves out rows of kinds -U and -D.
+	Inserts bool
 	// Parallel is how many splits are read at the same time by Batches; 0 means one.
 	Parallel int
 	// Ordered makes Batches give the rows of one split after those of the one before.
@@ -89,7 +91,7 @@ func (r *Reader) Split(ctx context.Context, s *plan.Split, req Request) (batch.R
 			return nil, err
 		}
 	}
-	var out batch.Reader = &filtered{in: in, filter: req.Filter, fields: fields, want: len(req.Fields), left: req.Limit, limited: req.Limit > 0}
+	var out batch.Reader = &filtered{in: in, filter: req.Filter, fields: fields, want: len(req.Fields), inserts: req.Inserts, left: req.Limit, limited: req.Limit > 0}
 	if req.BatchRows > 0 && !s.Raw {
 		out = &cut{in: out, most: req.BatchRows} // merges have batches as they come
 	}
@@ -176,6 +178,7 @@ type filtered struct {
 	want    int // the first so many columns are given out
 	left    int64
 	limited bool
+	inserts bool
 	schema  *arrow.Schema
 }
 
@@ -196,6 +199,11 @@ func (f *filtered) Next(ctx context.Context) (batch.Batch, error) {
 			b = f.project(b)
 			if b, err = take(b, sel); err != nil {
 				return batch.Batch{}, fmt.Errorf("read: filter: %w", err)
+			}
+		}
+		if f.inserts && b.Kinds != nil {
+			if b, err = onlyInserts(b); err != nil {
+				return batch.Batch{}, err
 			}
 		}
 		if b.NumRows() == 0 {

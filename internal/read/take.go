@@ -68,3 +68,18 @@ func Select(b batch.Batch, req Request) (batch.Batch, error) {
 	}
 	return b, nil
 }
+
+// onlyInserts keeps the rows of kinds +I and +U.
+func onlyInserts(b batch.Batch) (batch.Batch, error) {
+	sel := make([]int32, 0, len(b.Kinds))
+	for i, k := range b.Kinds {
+		if !k.IsRetract() {
+			sel = append(sel, int32(i))
+		}
+	}
+	b, err := take(b, sel)
+	if err != nil {
+		return b, fmt.Errorf("read: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/paths"
+	"github.com/tarnlake/tarn/internal/snapshot"
+)
+
+// Between plans the comparison of two states of a table with a key: of each bucket one split, with the files of the earlier state
+// in Before. Files that both have are left out, together with all that share keys with them, where no other file does.
+func (p *Planner) Between(ctx context.Context, from, to *snapshot.Snapshot, req Request) ([]Split, error) {
+	type id struct {
+		partition string
+		bucket    int
+	}
+	var sides [2][]manifest.Entry
+	for i, snap := range []*snapshot.Snapshot{from, to} {
+		var err error
+		if sides[i], err = p.Entries(ctx, snap, req); err != nil {
+			return nil, err
+		}
+	}
+	before := map[id][]*manifest.DataFile{}
+	for _, b := range groupByBucket(sides[0]) {
+		before[id{string(b.partition), b.bucket}] = b.files
+	}
+	after := map[id][]*manifest.DataFile{}
+	for _, b := range groupByBucket(sides[1]) {
+		after[id{string(b.partition), b.bucket}] = b.files
+	}
+	var out []Split
+	for _, b := range groupByBucket(append(sides[0], sides[1]...)) {
+		if b.bucket < 0 {
+			if b.bucket == paths.PostponeBucket && p.c.Postponed {
+				continue
+			}
+			return nil, p.badBucket(to, b)
+		}
+		x := id{string(b.partition), b.bucket}
+		s := Split{SnapshotID: to.ID, Partition: b.partition, Bucket: b.bucket, TotalBuckets: b.total, Diff: true}
+		if err := p.differing(&s, before[x], after[x]); err != nil {
+			return nil, err
+		}
+		if len(s.Before)+len(s.Files) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// differing gives a split the files of two states in whose range of keys these have other files.
+func (p *Planner) differing(s *Split, before, after []*manifest.DataFile) error {
+	const was, is = 1, 2
+	sides := map[string]int{}
+	var all []*manifest.DataFile
+	for _, f := range before {
+		sides[f.Name] |= was
+		all = append(all, f)
+	}
+	for _, f := range after {
+		if sides[f.Name] == 0 {
+			all = append(all, f)
+		}
+		sides[f.Name] |= is
+	}
+	sections, err := p.order.Sections(all)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, section := range sections {
+		changed := false
+		for _, f := range section {
+			changed = changed || sides[f.Name] != was|is
+		}
+		for _, f := range section {
+			wanted[f.Name] = changed
+		}
+	}
+	for _, f := range before {
+		if wanted[f.Name] {
+			s.Before = append(s.Before, f)
+		}
+	}
+	for _, f := range after {
+		if wanted[f.Name] {
+			s.Files = append(s.Files, f)
+		}
+	}
+	return nil
+}
