@@ -148,6 +148,14 @@ func newWorld(t *rapid.T, uri string) *world {
 func (w *world) drawKeyed(o map[string]string) {
 	t := w.t
 	o["bucket"] = fmt.Sprint(rapid.IntRange(1, 7).Draw(t, "bucket"))
+	// Of two writers that give keys their buckets at a time, one has a conflict.
+	if !w.two && rapid.IntRange(0, 3).Draw(t, "dynamic") == 0 {
+		o["bucket"] = "-1"
+		o["dynamic-bucket.target-row-num"] = fmt.Sprint(rapid.SampledFrom([]int{1, 3, 100}).Draw(t, "target-row-num"))
+		if n := rapid.IntRange(0, 3).Draw(t, "max-buckets"); n > 0 {
+			o["dynamic-bucket.max-buckets"] = fmt.Sprint(n)
+		}
+	}
 	w.sequence = rapid.IntRange(0, 2).Draw(t, "sequence") == 0
 	if w.sequence {
 		o["sequence.field"] = "seq"
