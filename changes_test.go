@@ -139,7 +139,7 @@ func TestChangesThatAreNotThere(t *testing.T) {
 	if _, err := tab.Scan(tarn.ScanOptions{}).Start(ctx, 4); !errors.Is(err, tarn.ErrNotExist) {
 		t.Errorf("start at 4: %v", err)
 	}
-	for k, want := range map[string]error{"consumer-id=c": tarn.ErrUnsupported, "scan.bounded.watermark=1": tarn.ErrUnsupported, "incremental-between=5,6": tarn.ErrUnsupported} {
+	for k, want := range map[string]error{"consumer-id=c": tarn.ErrUnsupported, "scan.bounded.watermark=1": tarn.ErrUnsupported, "incremental-between=5,6": tarn.ErrInvalid} {
 		name, v, _ := strings.Cut(k, "=")
 		x, err := tab.With(ctx, map[string]string{name: v})
 		if err != nil {

@@ -155,7 +155,7 @@ func apiRows(ctx context.Context, cat *tarn.Catalog, r *golden.Read) (fields []t
 	if tab, err = tab.With(ctx, r.Options); err != nil {
 		return nil, nil, err
 	}
-	p, err := tab.Scan(tarn.ScanOptions{WideTimestamps: true}).Plan(ctx)
+	p, err := tab.Scan(tarn.ScanOptions{WideTimestamps: true, Inserts: true}).Plan(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
