@@ -21,6 +21,11 @@ import (
 var funcs = map[string]func(Config) (Func, error){
 	"sum":                  newSum,
 	"product":              newProduct,
+	"max":                  newExtreme("max", -1),
+	"min":                  newExtreme("min", 1),
+	"bool_and":             newBool("bool_and", 1),
+	"bool_or":              newBool("bool_or", -1),
+	"listagg":              newListagg,
 	"last_value":           pick(picking{true, lastValue}),
 	"last_non_null_value":  pick(picking{true, lastNonNullValue}),
 	"first_value":          pick(picking{false, firstValue}),
@@ -78,7 +83,7 @@ func New(name string, c Config) (Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, _ := c.Option("ignore-retract"); strings.EqualFold(strings.TrimSpace(v), "true") {
+	if flag(c, "ignore-retract") {
 		fn = ignoring{fn}
 	}
 	return fn, nil

@@ -73,3 +73,37 @@ func (f *fixed[T]) array(t arrow.DataType) arrow.Array {
 	}
 	return array.MakeFromData(array.NewData(t, len(f.values), bufs, nil, f.nulls, 0))
 }
+
+// texts is a column of strings or bytes in the batches of a window. Values are not copied.
+type texts struct {
+	offs  [][]int32
+	bytes [][]byte
+	valid []validity
+}
+
+func textsOf(col []arrow.Array) texts {
+	t := texts{make([][]int32, len(col)), make([][]byte, len(col)), validities(col)}
+	for i, a := range col {
+		d := a.Data()
+		t.offs[i] = offsets(d)
+		if b := d.Buffers()[2]; b != nil {
+			t.bytes[i] = b.Bytes()
+		}
+	}
+	return t
+}
+
+func (t *texts) isNull(r batch.Ref) bool { return !t.valid[r.Src].at(r.Row) }
+
+func (t *texts) at(r batch.Ref) []byte {
+	o := t.offs[r.Src]
+	return t.bytes[r.Src][o[r.Row]:o[r.Row+1]]
+}
+
+// offsets are where the values of an array of strings, bytes, lists or maps begin and end.
+func offsets(d arrow.ArrayData) []int32 {
+	if d.Len() == 0 {
+		return nil
+	}
+	return arrow.Int32Traits.CastFromBytes(d.Buffers()[1].Bytes())[d.Offset():][:d.Len()+1]
+}
