@@ -37,7 +37,7 @@ func TestModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"write": w.write, "write more": w.write, "commit": w.commit, "commit again": w.commit,
 			"compact": w.compact, "compact within": w.compactWithin, "alter": w.alter, "reopen": func(*rapid.T) { w.reopen() },
-			"overwrite": w.overwrite, "expire": w.expire, "orphans": w.orphans, "tag": w.tag, "travel": w.travel, "query": w.query,
+			"overwrite": w.overwrite, "expire": w.expire, "orphans": w.orphans, "tag": w.tag, "travel": w.travel, "follow": w.follow, "query": w.query,
 			"": w.check,
 		})
 	})
@@ -215,6 +215,9 @@ func (w *world) overwrite(t *rapid.T) {
 		}
 	}
 	w.apply(rows)
+	for id := w.last + 1; id <= res.SnapshotID; id++ {
+		w.overwritten[id] = true
+	}
 	w.committed(res)
 }
 

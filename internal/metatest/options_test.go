@@ -12,6 +12,9 @@ import (
 // kindColumn is the column of rowkind.field.
 const kindColumn = "rk"
 
+// producers are the changelog producers.
+var producers = []string{"none", "none", "input"}
+
 // someOptions are options that make no difference to the rows; a few of them are set in each history.
 var someOptions = map[string][]string{
 	"file.compression.zstd-level":         {"3", "9"},

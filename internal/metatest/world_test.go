@@ -16,8 +16,9 @@ import (
 
 // state is the table at a snapshot.
 type state struct {
-	cols []column
-	rows []row
+	cols  []column
+	rows  []row
+	byKey map[string][]version // of tables with a primary key
 }
 
 // version is one row that was written under a key, in the order of commits.
@@ -51,13 +52,14 @@ type world struct {
 	nextID  int
 	nextVal int
 
-	plain   []row                // append tables
-	byKey   map[string][]version // tables with a primary key
-	states  map[int64]state
-	last    int64 // newest snapshot
-	tags    map[string]int64
-	writers [2]*writer
-	two     bool // both writers are used, each for keys of its own
+	plain       []row                // append tables
+	byKey       map[string][]version // tables with a primary key
+	states      map[int64]state
+	overwritten map[int64]bool // snapshots that overwrites made
+	last        int64          // newest snapshot
+	tags        map[string]int64
+	writers     [2]*writer
+	two         bool // both writers are used, each for keys of its own
 }
 
 var (
@@ -96,7 +98,7 @@ func valueOf(t types.Type, n int) string {
 }
 
 func newWorld(t *rapid.T, uri string) *world {
-	w := &world{t: t, ctx: t.Context(), uri: uri, byKey: map[string][]version{}, states: map[int64]state{}, tags: map[string]int64{}}
+	w := &world{t: t, ctx: t.Context(), uri: uri, byKey: map[string][]version{}, states: map[int64]state{}, overwritten: map[int64]bool{}, tags: map[string]int64{}}
 	w.keyed = rapid.IntRange(0, 3).Draw(t, "keyed") > 0
 	w.partitioned = rapid.Bool().Draw(t, "partitioned")
 	w.two = rapid.Bool().Draw(t, "two writers")
@@ -155,6 +157,9 @@ func (w *world) drawKeyed(o map[string]string) {
 		if n := rapid.IntRange(0, 3).Draw(t, "max-buckets"); n > 0 {
 			o["dynamic-bucket.max-buckets"] = fmt.Sprint(n)
 		}
+	}
+	if p := rapid.SampledFrom(producers).Draw(t, "producer"); p != "none" {
+		o["changelog-producer"] = p
 	}
 	w.sequence = rapid.IntRange(0, 2).Draw(t, "sequence") == 0
 	if w.sequence {
@@ -242,13 +247,17 @@ func (w *world) apply(rows []row) {
 		if w.dropped(r) {
 			continue
 		}
-		v := version{row: r}
-		if w.sequence {
-			v.seq = r.get(w.column("seq"))
-		}
 		k := w.key(r)
-		w.byKey[k] = append(w.byKey[k], v)
+		w.byKey[k] = append(w.byKey[k], w.versionOf(r))
 	}
+}
+
+func (w *world) versionOf(r row) version {
+	v := version{row: r}
+	if w.sequence {
+		v.seq = r.get(w.column("seq"))
+	}
+	return v
 }
 
 // dropped reports whether the options of the table leave a row out when it is written.
@@ -290,17 +299,21 @@ func (w *world) alive(vs []version) (row, bool) {
 
 // now is the state of the model.
 func (w *world) now() state {
-	s := state{cols: slices.Clone(w.cols)}
+	return state{cols: slices.Clone(w.cols), rows: w.rows(w.plain, w.byKey), byKey: copied(w.byKey)}
+}
+
+// rows are the rows of a table to which these were written.
+func (w *world) rows(plain []row, byKey map[string][]version) []row {
 	if !w.keyed {
-		s.rows = slices.Clone(w.plain)
-		return s
+		return slices.Clone(plain)
 	}
-	for _, k := range slices.Sorted(maps.Keys(w.byKey)) {
-		if r, ok := w.alive(w.byKey[k]); ok {
-			s.rows = append(s.rows, r)
+	var out []row
+	for _, k := range slices.Sorted(maps.Keys(byKey)) {
+		if r, ok := w.alive(byKey[k]); ok {
+			out = append(out, r)
 		}
 	}
-	return s
+	return out
 }
 
 // committed notes the snapshots that a commit made.
