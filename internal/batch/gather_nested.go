@@ -60,6 +60,16 @@ func gatherLists(arrs []arrow.Array, s *Selection) (*array.Data, error) {
 	return makeData(arrs[0].DataType(), s, arrs, []arrow.ArrayData{fromStart(child)}, raw(off)), nil
 }
 
+// Lists makes an array of lists or maps of type t. Value i has the elements off[i] up to off[i+1]; valid has a bit for
+// each value, which is 0 for the nulls that are NULL (and have no elements). Nothing is copied.
+func Lists(t arrow.DataType, elements arrow.Array, off []int32, valid []byte, nulls int) arrow.Array {
+	bufs := []*memory.Buffer{nil, memory.NewBufferBytes(raw(off))}
+	if nulls > 0 {
+		bufs[0] = memory.NewBufferBytes(valid)
+	}
+	return array.MakeFromData(array.NewData(t, len(off)-1, bufs, []arrow.ArrayData{fromStart(elements)}, nulls, 0))
+}
+
 // fromStart gives the data of elements. Pairs of maps, which are never NULL, are made to begin at their
 // first row: Keys and Items of an array.Map take no notice of where in their memory the pairs begin.
 func fromStart(child arrow.Array) arrow.ArrayData {

@@ -19,18 +19,21 @@ import (
 
 // funcs are the functions by the value of `fields.<column>.aggregate-function`.
 var funcs = map[string]func(Config) (Func, error){
-	"sum":                  newSum,
-	"product":              newProduct,
-	"max":                  newExtreme("max", -1),
-	"min":                  newExtreme("min", 1),
-	"bool_and":             newBool("bool_and", 1),
-	"bool_or":              newBool("bool_or", -1),
-	"listagg":              newListagg,
-	"last_value":           pick(picking{true, lastValue}),
-	"last_non_null_value":  pick(picking{true, lastNonNullValue}),
-	"first_value":          pick(picking{false, firstValue}),
-	"first_non_null_value": pick(picking{false, firstNonNullValue}),
-	"first_not_null_value": pick(picking{false, firstNonNullValue}), // its name in some releases
+	"sum":                    newSum,
+	"product":                newProduct,
+	"max":                    newExtreme("max", -1),
+	"min":                    newExtreme("min", 1),
+	"bool_and":               newBool("bool_and", 1),
+	"bool_or":                newBool("bool_or", -1),
+	"listagg":                newListagg,
+	"collect":                newCollect,
+	"merge_map":              newMergeMap,
+	"merge_map_with_keytime": newMergeMapWithKeyTime,
+	"last_value":             pick(picking{true, lastValue}),
+	"last_non_null_value":    pick(picking{true, lastNonNullValue}),
+	"first_value":            pick(picking{false, firstValue}),
+	"first_non_null_value":   pick(picking{false, firstNonNullValue}),
+	"first_not_null_value":   pick(picking{false, firstNonNullValue}), // its name in some releases
 }
 
 // Config is what a function knows of its column.
