@@ -35,8 +35,11 @@ func (w *Writer) routing() (write.RouteConfig, error) {
 			c.BucketKeys = append(c.BucketKeys, f.Name)
 		}
 		c.Assigner = w.dynamic()
+	case b == postponeBuckets && !options.PostponeBatchFixed.Get(t.opts):
+		return c, unsupported("postponed buckets (bucket = -2 with postpone.batch-write-fixed-bucket = false); with true rows go to their buckets at once")
 	case b == postponeBuckets:
-		return c, unsupported("postponed buckets (bucket = -2)")
+		c.BucketKeys = t.schema.BucketKeys()
+		c.Totals = bucket.NewTotals(t.id.String(), options.PostponeBuckets.Get(t.opts), w.content).Of
 	}
 	return c, nil
 }
@@ -63,6 +66,25 @@ func (w *Writer) dynamic() *bucket.Dynamic {
 		c.Content = nil
 	}
 	return bucket.NewDynamic(c)
+}
+
+// content gives the files of a partition, with those that are prepared and not yet committed.
+func (w *Writer) content(ctx context.Context, partition []byte) ([]manifest.Entry, error) {
+	_, files, err := w.t.newestEntries(ctx, plan.Request{Partition: func(p []byte) bool { return string(p) == string(partition) }})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range w.o.After {
+		for _, d := range p.parts() {
+			if string(d.Partition) != string(partition) {
+				continue
+			}
+			for f := range d.NewFiles() {
+				files = append(files, manifest.Entry{Bucket: d.Bucket, TotalBuckets: d.TotalBuckets, File: f})
+			}
+		}
+	}
+	return files, nil
 }
 
 // hashed gives the hash indexes of a partition and its files, as what is prepared and not yet committed changes them.

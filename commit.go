@@ -130,6 +130,7 @@ func (t *Table) commitOnce(ctx context.Context, id CommitID, fresh bool, w *comm
 		}
 	}
 	o := commit.Options{Base: base, Fresh: fresh, AllowEmpty: !options.IgnoreEmptyCommit.Get(t.opts) || options.ForceCreateSnapshot.Get(t.opts)}
+	o.CheckAppend = t.buckets() == postponeBuckets // each writer gives new partitions a number of buckets by itself
 	cid := commit.ID{User: id.User, Number: id.Number, Watermark: id.Watermark, Properties: id.Props}
 	var r commit.Result
 	if w != nil {
@@ -346,7 +347,7 @@ func (t *Table) overwrite(o OverwriteOptions) (*commit.Overwrite, error) {
 // partitionsOf finds the partitions that options name.
 func (t *Table) partitionsOf(o OverwriteOptions) (*commit.Overwrite, error) {
 	part := t.schema.FieldsNamed(t.schema.PartitionKeys)
-	w := &commit.Overwrite{Dynamic: len(part) > 0 && !o.Static && options.DynamicOverwrite.Get(t.opts)}
+	w := &commit.Overwrite{Dynamic: len(part) > 0 && !o.Static && options.DynamicOverwrite.Get(t.opts), Postponed: t.buckets() == postponeBuckets}
 	if len(o.Partition) > 0 {
 		spec := map[string]types.Datum{}
 		for k, v := range o.Partition {

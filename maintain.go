@@ -144,6 +144,9 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 	if err := t.checkRows(snap); err != nil {
 		return CommitResult{}, fmt.Errorf("compact table %s: %w", t.id, err)
 	}
+	if slices.ContainsFunc(entries, func(e manifest.Entry) bool { return e.Bucket == postponeBuckets }) {
+		return CommitResult{}, fmt.Errorf("compact table %s: %w", t.id, unsupported("postponed buckets: there are rows that wait for their buckets"))
+	}
 	if options.WriteOnly.Get(t.opts) { // the table's writers leave the work to this
 		if t, err = t.With(ctx, map[string]string{options.WriteOnly.Key(): "false"}); err != nil {
 			return CommitResult{}, err

@@ -209,7 +209,7 @@ func TestRefusedOptions(t *testing.T) {
 		{"delete.force-produce-changelog": "true"},
 		{"changelog-producer": "lookup"},
 		{"merge-engine": "aggregation"},
-		{"bucket": "-2"},
+		{"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"},
 		{"deletion-vectors.enabled": "true"},
 		{"type": "format-table"},
 		{"type": "object-table"},

@@ -9,8 +9,8 @@ var (
 	DynamicAssigners   = atLeast(integer("dynamic-bucket.assigner-parallelism", 0, "Buckets that are begun side by side where dynamic-bucket.initial-buckets does not tell; 0 is one."), 0)
 	CrossTTL           = duration("cross-partition-upsert.index-ttl", "", "Time after which keys that do not come are dropped from the index of all partitions; duplicates may follow.").part(crossing)
 	CrossBootstrap     = integer("cross-partition-upsert.bootstrap-parallelism", 10, "Readers that fill the index of all partitions.").part(crossing).fresh(least(1))
-	PostponeBuckets    = atLeast(integer("postpone.default-bucket-num", 1, "Buckets of a partition whose rows are distributed for the first time (bucket = -2)."), 1).part(postponed)
-	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "Batch writes go to the buckets of a partition that has some.").part(postponed)
+	PostponeBuckets    = atLeast(integer("postpone.default-bucket-num", 1, "Buckets of a partition whose rows are distributed for the first time (bucket = -2)."), 1)
+	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "With bucket = -2 rows are written to the buckets of their partitions at once; false, to put them aside until a compaction, is refused.")
 
 	VectorBitmap64   = boolean("deletion-vectors.bitmap64", false, "Writes deletion vectors with 64 bits.").part(vectors)
 	VectorModifiable = boolean("deletion-vectors.modifiable", false, "deletion-vectors.enabled may be changed.").part(vectors)

@@ -188,7 +188,6 @@ const (
 	changelogs = "changelog-producer"
 	vectors    = "deletion-vectors.enabled"
 	crossing   = "bucket = -1 with a primary key that lacks partition columns"
-	postponed  = "bucket = -2"
 	engines    = "merge-engine"
 )
 

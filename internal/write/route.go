@@ -30,6 +30,17 @@ type RouteConfig struct {
 	BucketFunction string   // bucket-function.type
 	// Assigner gives rows their buckets by the hashes of BucketKeys, where the table has no fixed number of buckets.
 	Assigner Assigner
+	// Totals, if not nil, gives the number of buckets of a partition, for tables where each has its own. Several
+	// goroutines call it, and it tells each of them the same.
+	Totals func(ctx context.Context, partition []byte) (int, error)
+}
+
+// total is the number of buckets of a partition, as its files tell it.
+func (c *RouteConfig) total(ctx context.Context, partition []byte) (int, error) {
+	if c.Totals == nil {
+		return c.Buckets, nil
+	}
+	return c.Totals(ctx, partition)
 }
 
 // Assigner gives rows their buckets. It is used by one goroutine.
@@ -43,7 +54,7 @@ type Assigner interface {
 }
 
 func newRouter(c RouteConfig) (*router, error) {
-	r := &router{n: c.Buckets, assigner: c.Assigner}
+	r := &router{n: c.Buckets, totals: c.Totals, assigner: c.Assigner}
 	at := func(name string) (int, error) {
 		i := slices.IndexFunc(c.Fields, func(f types.Field) bool { return f.Name == name })
 		if i < 0 {
@@ -59,7 +70,7 @@ func newRouter(c RouteConfig) (*router, error) {
 		r.partCols = append(r.partCols, i)
 		r.partTypes = append(r.partTypes, c.Fields[i].Type)
 	}
-	if c.Assigner == nil && (c.Buckets <= 0 || len(c.BucketKeys) == 0) {
+	if c.Assigner == nil && (c.Totals == nil && c.Buckets <= 0 || len(c.BucketKeys) == 0) {
 		return r, nil
 	}
 	var cols []int
@@ -88,9 +99,10 @@ func newRouter(c RouteConfig) (*router, error) {
 type router struct {
 	partCols  []int
 	partTypes []types.Type
-	buckets   binrow.BucketFunction // nil: all rows go to bucket 0
-	n         int                   // number of buckets
-	assigner  Assigner              // instead of buckets, by hashes of the key
+	buckets   binrow.BucketFunction                                    // nil: all rows go to bucket 0
+	n         int                                                      // number of buckets
+	totals    func(ctx context.Context, partition []byte) (int, error) // instead of n
+	assigner  Assigner                                                 // instead of buckets, by hashes of the key
 	hasher    *binrow.Hasher
 	hashes    []int32
 
@@ -117,6 +129,10 @@ func (r *router) route(ctx context.Context, rec arrow.RecordBatch) ([]part, erro
 	switch {
 	case r.assigner != nil:
 		if err := r.assign(ctx, rec, partOf); err != nil {
+			return nil, err
+		}
+	case r.totals != nil:
+		if err := r.each(ctx, rec, partOf); err != nil {
 			return nil, err
 		}
 	case r.buckets != nil:
@@ -147,6 +163,36 @@ func (r *router) route(ctx context.Context, rec arrow.RecordBatch) ([]part, erro
 		out[0].sel = nil
 	}
 	return out, nil
+}
+
+// each gives rows their buckets where partitions have numbers of buckets of their own.
+func (r *router) each(ctx context.Context, rec arrow.RecordBatch, partOf []int) error {
+	if partOf == nil {
+		n, err := r.totals(ctx, r.locs[0])
+		if err == nil {
+			r.bucket = r.buckets.Buckets(rec, n, r.bucket[:0])
+		}
+		return err
+	}
+	// Partitions with the same number, as most have, share one computation.
+	of := map[int]int{}     // partition → number
+	by := map[int][]int32{} // number → buckets of all rows
+	r.bucket = slices.Grow(r.bucket[:0], len(partOf))
+	for i, p := range partOf {
+		n, ok := of[p]
+		if !ok {
+			var err error
+			if n, err = r.totals(ctx, r.locs[p]); err != nil {
+				return err
+			}
+			of[p] = n
+			if by[n] == nil {
+				by[n] = r.buckets.Buckets(rec, n, nil)
+			}
+		}
+		r.bucket = append(r.bucket, by[n][i])
+	}
+	return nil
 }
 
 // assign gives rows the buckets that the assigner says, partition by partition.

@@ -271,7 +271,7 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, erro
 		return nil, err
 	}
 	out := &given{}
-	err := w.each(ctx, func(_ context.Context, k *worker) error {
+	err := w.each(ctx, func(ctx context.Context, k *worker) error {
 		for _, o := range k.order {
 			d, err := o.b.Prepare(ctx, wait)
 			if err != nil {
@@ -285,7 +285,7 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, erro
 			if d.Empty() {
 				continue
 			}
-			err = w.complete(&d, o.loc)
+			err = w.complete(ctx, &d, o.loc)
 			out.add(d)
 			if err != nil {
 				return err
@@ -308,16 +308,16 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, erro
 }
 
 // complete names the place and the new files of a delta.
-func (w *Writer) complete(d *manifest.Delta, loc datafile.Location) error {
-	d.Partition, d.Bucket, d.TotalBuckets = loc.Partition, loc.Bucket, w.c.Route.Buckets
+func (w *Writer) complete(ctx context.Context, d *manifest.Delta, loc datafile.Location) (err error) {
+	d.Partition, d.Bucket = loc.Partition, loc.Bucket
+	d.TotalBuckets, err = w.c.Route.total(ctx, loc.Partition)
 	for f := range d.NewFiles() {
-		p, err := w.c.Path(loc, f)
-		if err != nil {
-			return err
+		p, perr := w.c.Path(loc, f)
+		if err = errors.Join(err, perr); perr == nil {
+			d.Paths = append(d.Paths, p)
 		}
-		d.Paths = append(d.Paths, p)
 	}
-	return nil
+	return err
 }
 
 // Committed tells that what the last Prepare gave is part of the table now. Buckets that have been
