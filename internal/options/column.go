@@ -1,6 +1,7 @@
 package options
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,6 +72,14 @@ func checkNames(s string) error {
 	return nil
 }
 
+func checkNullKeys(s string) error {
+	switch strings.ToLower(s) {
+	case "merge", "ignore", "error":
+		return nil
+	}
+	return errors.New("there are merge, ignore, error")
+}
+
 func anyText(string) error { return nil }
 
 // The options of columns.
@@ -80,6 +89,7 @@ var (
 	Distinct       = perColumn("distinct", "true, false", "false", "collect and listagg keep each value once.", checkBool)
 	ListDelimiter  = perColumn("list-agg-delimiter", "text", "`,`", "What listagg puts between values.", anyText)
 	NestedKey      = perColumn("nested-key", "names, with commas between", "none", "Key of the rows of nested_update and nested_partial_update.", checkNames)
+	NestedNullKeys = perColumn("nested-key-null-strategy", "merge, ignore, error", "merge", "Rows of nested_update and nested_partial_update whose key is NULL, or a part of it: they are rows as others, are left out, or are an error.", checkNullKeys)
 	NestedSequence = perColumn("nested-sequence-field", "names, with commas between", "none", "Order of the versions of rows of nested_update.", checkNames)
 	CountLimit     = perColumn("count-limit", "number", "none", "Most rows of nested_update.", checkPositive)
 	KeyTimeField   = perColumn("ts-field", "text", "none", "Field of the value that holds the time of an entry of merge_map_with_keytime.", anyText)

@@ -11,6 +11,19 @@ func TestFoldNested(t *testing.T) {
 	const timed = "MAP<STRING,ROW<n INT,t STRING>>"
 	kv := strings.NewReplacer("{", `{"key":"`, "=", `","value":`)
 	kt := strings.NewReplacer("{", `{"key":"`, "=", `","value":{"n":`, "@", `,"t":"`, "}", `"}}`, "!", `","value":null}`, "?", `,"t":null}}`)
+	const rows = "ARRAY<ROW<k INT,v STRING>>"
+	var r1, r2 []string // 1a is a row with k = 1, v = a; ~ is NULL, a second number is w
+	for _, k := range "12349" {
+		for _, v := range "~abcdez" {
+			short, long := string(k)+string(v), `{"k":`+string(k)+`,"v":"`+string(v)+`"`
+			long = strings.Replace(long, `"~"`, "null", 1)
+			for _, w := range "56" {
+				r2 = append(r2, short+string(w), long+`,"w":`+string(w)+"}")
+			}
+			r1, r2 = append(r1, short, long+"}"), append(r2, short, long+`,"w":null}`)
+		}
+	}
+	kr, kw := strings.NewReplacer(r1...), strings.NewReplacer(r2...)
 	for _, c := range []struct {
 		fn, typ, options, rows, want string
 		r                            *strings.Replacer
@@ -26,6 +39,19 @@ func TestFoldNested(t *testing.T) {
 		{"merge_map", m, "", `+[{a=1},{b=2}] +[{a=3},{c=null}]|+null|+[{a=1}] <[{a=0},{z=9}]|+[]`, `[[{a=3},{b=2},{c=null}],null,[{a=1},{z=9}],[]]`, kv},
 		{"merge_map", m, "", `+[{a=1},{b=2}] -[{a=7}] -null +[{d=4}]|-[{a=1}] +[{a=2}]|+[{a=1}] -[{a=1}]`, `[[{b=2},{d=4}],[{a=2}],[]]`, kv},
 		{"merge_map", "ARRAY<INT>", "", "", "!merge_map is for columns that are MAP", nil},
+		{"nested_update", rows, "", `+[1a] +[2b,1a,null] +null|+[1a,2b,1a] -[1a]|+null|-[1a]|+[1a] <[2b]|+[null]`, `[[1a,2b,1a],[2b],null,null,[2b,1a],[]]`, kr},
+		{"nested_update", rows, "count-limit=2", `+[1a] +[2b,3c]|+[1a,2b,3c]|+[1a] <[2b,3c,4d]`, `[[1a,2b],[1a,2b],[2b,3c,4d]]`, kr},
+		{"nested_update", rows, "nested-key=k", `+[1a,2b,1c] +[2d,3e]|+[1a,2b] -[1z,9z] +[1c]|+[1a,2b] <[1c,3d]`, `[[1c,2d,3e],[2b,1c],[1a,3d,2b]]`, kr},
+		{"nested_update", rows, "nested-key=k count-limit=2", `+[1a,2b,3c] +[2d,4e]`, `[[1a,2d]]`, kr},
+		{"nested_update", rows, "nested-key=k nested-sequence-field=v", `+[1b] +[1a,2~] +[2a,1~]|+[1b] <[1c]|+[1b] <[1a]`, `[[1b,2a],[1c],[1b]]`, kr},
+		{"nested_update", rows, "nested-key=v", `+[1~,2~,3a]`, `[[2~,3a]]`, kr},
+		{"nested_update", rows, "nested-key=v nested-key-null-strategy=ignore", `+[1~,3a] -[3~]`, `[[3a]]`, kr},
+		{"nested_update", rows, "nested-key=v nested-key-null-strategy=error", `+[1~,3a]`, `!"v", of the key of nested rows, is NULL`, kr},
+		{"nested_update", rows, "nested-sequence-field=v", "", "!nested-sequence-field needs the key", nil},
+		{"nested_update", rows, "nested-key=x", "", `!have no field "x"`, nil},
+		{"nested_update", "ARRAY<INT>", "", "", "!nested_update is for columns that are ARRAY<ROW<…>>", nil},
+		{"nested_partial_update", "ARRAY<ROW<k INT,v STRING,w INT>>", "nested-key=k", `+[1a5,2b,null] +[1~6,2c]|+[1a] <[1c5,2d]|+null`, `[[1a6,2c],[1a5,2d],null]`, kw},
+		{"nested_partial_update", rows, "", "", "!set the option nested-key", nil},
 		{"merge_map_with_keytime", timed, "", `+[{a=1@2},{b=2@2}] +[{a=3@1},{b=4@3},{c=5?]|+[{a=1?,{b!] +[{a=2@1},{b=3@1}]|+[{a=1@9}] +[{a!,{b!]|+[{a=1@5}] +[{a=2@5}]`, `[[{a=1@2},{b=4@3}],[{a=2@1},{b=3@1}],[],[{a=1@5}]]`, kt},
 		{"merge_map_with_keytime", timed, "", `+[{a=1@2}] <[{a=3@2},{b!]|+[{a=1@3}] <[{a=3@2}]`, `[[{a=3@2},{b!],[{a=1@3}]]`, kt},
 		{"merge_map_with_keytime", timed, "ts-field=x", "", `!have no field "x"`, nil},
