@@ -160,7 +160,7 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(), Changelog: producers[options.ChangelogProducer.Get(o)],
 		TargetFileSize: t.targetFileSize(), WriteBuffer: options.WriteBuffer.Get(o), Spill: t.spill(), FanIn: t.fanIn(), RewriteAll: options.ForceRewrite.Get(o),
 		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o),
-		ClockMillis: t.env.wallMillis, Events: t.treeEvents(), Expiry: t.expiry(),
+		ClockMillis: t.env.wallMillis, Events: t.treeEvents(), Expiry: t.expiry(), Unchanged: t.unchanged(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
@@ -169,7 +169,15 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 }
 
 // producers are the changelog producers by the value of the option changelog-producer.
-var producers = map[string]lsm.Producer{"input": lsm.InputChangelog}
+var producers = map[string]lsm.Producer{"input": lsm.InputChangelog, "full-compaction": lsm.FullCompactionChangelog}
+
+// unchanged says which rows changelogs leave out.
+func (t *Table) unchanged() *lsm.Unchanged {
+	if !options.RowDeduplicate.Get(t.opts) {
+		return nil
+	}
+	return &lsm.Unchanged{Ignore: options.RowDeduplicateIgnore.Get(t.opts)}
+}
 
 // engine is the merge engine of rows that are merged by some columns.
 func (t *Table) engine(keys []string) (mergefn.Engine, error) {

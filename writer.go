@@ -134,7 +134,7 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 		}, nil
 	}
 	if p := options.ChangelogProducer.Get(t.opts); p != "none" && producers[p] == lsm.NoChangelog {
-		return nil, fmt.Errorf("table %s: %w: changelog-producer = %s; none and input can be written", t.id, ErrUnsupported, p)
+		return nil, fmt.Errorf("table %s: %w: changelog-producer = %s; none, input and full-compaction can be written", t.id, ErrUnsupported, p)
 	}
 	if options.ForceChangelog.Get(t.opts) {
 		return nil, fmt.Errorf("table %s: %w: delete.force-produce-changelog", t.id, ErrUnsupported)

@@ -41,6 +41,7 @@ type Layout struct {
 // first. They are valid until the next call that made them.
 type Groups struct {
 	Window []arrow.RecordBatch
+	Runs   []int // for each batch of Window the run that it is of, by its place among the runs; nil: all are of the first
 	Refs   []batch.Ref
 	Ends   []int32
 }
@@ -164,6 +165,10 @@ func (m *Merger) Next(ctx context.Context) (*Groups, error) {
 	m.arrange()
 	g := m.out
 	g.Window = m.recs
+	g.Runs = make([]int, len(m.window))
+	for i, s := range m.window {
+		g.Runs[i] = s.run
+	}
 	g.Refs = g.Refs[:len(g.Refs)-m.carry]
 	return &g, nil
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
@@ -15,6 +17,7 @@ import (
 type compaction struct {
 	level         int
 	before, after []*manifest.DataFile
+	changelog     []*manifest.DataFile
 	upgraded      int
 }
 
@@ -28,6 +31,7 @@ type compactor struct {
 	drop    bool                 // nothing older exists: deletes are left out
 	apart   bool                 // every file is rewritten by itself: others may lie between them
 	old     []*manifest.DataFile // files with rows that have expired
+	log     bool                 // tell what changes in the highest level, to which the result goes
 	stop    func() error
 	out     compaction
 }
@@ -84,6 +88,11 @@ func (c *compactor) upgrade(ctx context.Context, s section) error {
 	if f.Level == c.level {
 		return nil
 	}
+	if c.log {
+		if err := c.tell(ctx, s); err != nil {
+			return err
+		}
+	}
 	up := *f
 	up.Level = c.level
 	c.out.before = append(c.out.before, f)
@@ -92,36 +101,11 @@ func (c *compactor) upgrade(ctx context.Context, s section) error {
 	return nil
 }
 
-func (c *compactor) merge(ctx context.Context, secs []section) (err error) {
-	r := &mergeReader{
-		in:   &source{t: c.t, loc: c.loc, stop: c.stop, expiry: c.t.c.Expiry},
-		want: want{out: datafile.KeyValueFields(c.t.keys, c.t.c.Fields, c.t.c.Thin), drop: c.drop},
-		secs: secs,
-	}
-	w := c.t.c.Store.NewWriter(ctx, c.loc, datafile.WriterOptions{KeyValue: true, Level: c.level, Source: manifest.SourceCompact})
-	defer func() {
-		if e := r.Close(); err == nil {
-			err = e
-		}
-		if err != nil {
-			ctx, cancel := fileio.Outlast(ctx)
-			defer cancel()
-			err = errors.Join(err, w.Abort(ctx))
-		}
-	}()
-	for {
-		b, err := r.Next(ctx)
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if err := w.Write(b.RecordBatch); err != nil {
-			return err
-		}
-	}
-	after, err := w.Close()
+// merge rewrites sections.
+func (c *compactor) merge(ctx context.Context, secs []section) error {
+	after, err := c.copy(ctx, secs, func(ctx context.Context) FileWriter {
+		return c.t.c.Store.NewWriter(ctx, c.loc, datafile.WriterOptions{KeyValue: true, Level: c.level, Source: manifest.SourceCompact})
+	})
 	if err != nil {
 		return err
 	}
@@ -134,6 +118,64 @@ func (c *compactor) merge(ctx context.Context, secs []section) (err error) {
 	return nil
 }
 
+// tell writes the changelog of a file that is moved up as it is.
+func (c *compactor) tell(ctx context.Context, s section) error {
+	_, err := c.copy(ctx, []section{s}, func(context.Context) FileWriter { return nowhere{} })
+	return err
+}
+
+// nowhere drops rows.
+type nowhere struct{}
+
+func (nowhere) Write(arrow.RecordBatch) error        { return nil }
+func (nowhere) Close() ([]*manifest.DataFile, error) { return nil, nil }
+func (nowhere) Abort(context.Context) error          { return nil }
+
+// copy merges sections into files and gives them, and adds their changelog to what comes out.
+func (c *compactor) copy(ctx context.Context, secs []section, open func(context.Context) FileWriter) (after []*manifest.DataFile, err error) {
+	r := &mergeReader{
+		in:   &source{t: c.t, loc: c.loc, stop: c.stop, expiry: c.t.c.Expiry},
+		want: want{out: datafile.KeyValueFields(c.t.keys, c.t.c.Fields, c.t.c.Thin), drop: c.drop},
+		secs: secs,
+	}
+	w := open(ctx)
+	var log FileWriter = nowhere{}
+	if c.log {
+		log = c.t.c.Store.NewWriter(ctx, c.loc, datafile.WriterOptions{KeyValue: true, Level: c.level, Source: manifest.SourceAppend, Changelog: true})
+		r.log, r.in.apart = newChangeLog(c.t, c.level, log), c.level
+	}
+	var logged []*manifest.DataFile
+	defer func() {
+		if e := r.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			ctx, cancel := fileio.Outlast(ctx)
+			defer cancel()
+			err = errors.Join(err, w.Abort(ctx), log.Abort(ctx))
+			return
+		}
+		c.out.changelog = append(c.out.changelog, logged...)
+	}()
+	for {
+		b, err := r.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := w.Write(b.RecordBatch); err != nil {
+			return nil, err
+		}
+	}
+	if after, err = w.Close(); err != nil {
+		return nil, err
+	}
+	logged, err = log.Close()
+	return after, err
+}
+
 // discard deletes the files that a compaction made; those moved up are somebody else's.
 func (c *compaction) discard(ctx context.Context, store Store, loc datafile.Location) error {
 	if c == nil {
@@ -143,7 +185,7 @@ func (c *compaction) discard(ctx context.Context, store Store, loc datafile.Loca
 	for _, f := range c.before {
 		names[f.Name] = true
 	}
-	var made []*manifest.DataFile
+	made := slices.Clone(c.changelog)
 	for _, f := range c.after {
 		if !names[f.Name] {
 			made = append(made, f)

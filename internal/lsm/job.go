@@ -108,17 +108,22 @@ func (j *job) raw() *job {
 // keep gives the versions of a raw job, merged as far as the engine allows.
 func (j *job) keep(g *kv.Groups) ([]batch.Batch, error) {
 	if j.t.c.Engine.PreMerge() && !j.versions {
-		return j.merge(g)
+		return j.merge(g, nil)
 	}
 	return j.gather(&mergefn.Input{Groups: g}, &mergefn.Output{Rows: g.Refs}, 0, len(g.Refs))
 }
 
 // merge lets the engine decide and gathers the result. It is more than one batch only if rows are so
-// large that they do not fit into one.
-func (j *job) merge(g *kv.Groups) ([]batch.Batch, error) {
+// large that they do not fit into one. If log is not nil, it is told what changes.
+func (j *job) merge(g *kv.Groups, log *changeLog) ([]batch.Batch, error) {
 	in, out, err := j.decide(g)
 	if err != nil {
 		return nil, err
+	}
+	if log != nil {
+		if err := log.tell(j, in, out); err != nil {
+			return nil, err
+		}
 	}
 	if j.drop && in.Kinds != nil {
 		if err := dropDeletes(in, out); err != nil {

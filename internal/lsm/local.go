@@ -68,7 +68,7 @@ func (l *Local) Flush(ctx context.Context, give func(batch.Batch) error) (err er
 		if err != nil {
 			return fmt.Errorf("lsm: local merge: %w", err)
 		}
-		merged, err := l.buf.job.merge(g)
+		merged, err := l.buf.job.merge(g, nil)
 		if err != nil {
 			return fmt.Errorf("lsm: local merge: %w", err)
 		}

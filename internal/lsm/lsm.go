@@ -59,7 +59,9 @@ type Config struct {
 	Descending bool     // sequence.field.sort-order
 	Thin       bool     // data-file.thin-mode: files have no _KEY_ columns
 	Changelog  Producer
-	Expiry     *Expiry // nil: rows stay
+	// Unchanged leaves out of changelogs that compactions make the rows that keep their values, nil: none.
+	Unchanged *Unchanged
+	Expiry    *Expiry // nil: rows stay
 
 	Levels         LevelOptions
 	TargetFileSize int64 // target-file-size; smaller files (below 70 %) are rewritten rather than moved up

@@ -64,6 +64,8 @@ type source struct {
 	expiry    *Expiry // nil: all rows are read
 	// stop, if not nil, is asked between batches.
 	stop func() error
+	// apart is a level, the highest, whose files are kept out of passes, so that groups tell which rows are of them; 0: none.
+	apart int
 }
 
 // mergeReader reads sections one after the other.
@@ -73,7 +75,9 @@ type mergeReader struct {
 	jobs  map[shape]*job
 	secs  []section
 	job   *job // of cur
+	sec   section
 	cur   grouped
+	log   *changeLog // nil: no changelog is made
 	queue []batch.Batch
 }
 
@@ -121,13 +125,12 @@ func (r *mergeReader) Next(ctx context.Context) (batch.Batch, error) {
 			if len(r.secs) == 0 {
 				return batch.Batch{}, io.EOF
 			}
-			s := r.secs[0]
-			r.secs = r.secs[1:]
+			r.sec, r.secs = r.secs[0], r.secs[1:]
 			var err error
-			if r.job, err = r.jobFor(s); err != nil {
+			if r.job, err = r.jobFor(r.sec); err != nil {
 				return batch.Batch{}, err
 			}
-			if r.cur, err = r.in.open(ctx, s, r.job); err != nil {
+			if r.cur, err = r.in.open(ctx, r.sec, r.job); err != nil {
 				return batch.Batch{}, err
 			}
 		}
@@ -146,7 +149,7 @@ func (r *mergeReader) Next(ctx context.Context) (batch.Batch, error) {
 		if err != nil {
 			return batch.Batch{}, err
 		}
-		if r.queue, err = r.job.merge(g); err != nil {
+		if r.queue, err = r.job.merge(g, r.log.of(r.sec)); err != nil {
 			return batch.Batch{}, fmt.Errorf("lsm: merge bucket %d: %w", r.in.loc.Bucket, err)
 		}
 	}
@@ -224,6 +227,10 @@ func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.
 		}
 		return nil, err
 	}
+	var first []kv.Run
+	if s.apart > 0 && units[0][0].file.Level == s.apart {
+		first, units, fan = s.runs(units[:1], j, o), units[1:], max(fan-1, 2)
+	}
 	for len(units) > 0 {
 		n := min(len(units), fan)
 		x, err := s.t.mergeTemp(ctx, kv.NewMerger(s.runs(units[:n], j, o), j.layout, target), j)
@@ -236,7 +243,7 @@ func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.
 	if err != nil {
 		return fail(err)
 	}
-	return &tempMerge{Merger: kv.NewMerger(tempRuns(temp), j.layout, target), temp: temp}, nil
+	return &tempMerge{Merger: kv.NewMerger(append(first, tempRuns(temp)...), j.layout, target), temp: temp}, nil
 }
 
 // alone is a file that overlaps no other: each row is a group.

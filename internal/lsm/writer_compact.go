@@ -26,6 +26,7 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 		// Where nothing is older than the result, a delete has nothing left to delete.
 		drop: unit.Level != 0 && unit.Level >= w.levels.top(),
 	}
+	c.log = c.highest && w.producer() == FullCompactionChangelog
 	task := newTask(w.o.Location, func(ctx context.Context, t *Task) (*compaction, error) {
 		c.stop = t.stop
 		return c.do(ctx, files)
@@ -107,6 +108,7 @@ func (w *Writer) take(ctx context.Context, c *compaction) error {
 		}
 	}
 	w.delta.CompactAfter = append(w.delta.CompactAfter, c.after...)
+	w.delta.CompactChangelog = append(w.delta.CompactChangelog, c.changelog...)
 	if len(dead) == 0 {
 		return nil
 	}

@@ -2,8 +2,8 @@ package options
 
 // Options of changelogs and of the compactions that make them.
 var (
-	RowDeduplicate       = boolean("changelog-producer.row-deduplicate", false, "Producers lookup and full-compaction leave out -U and +U of rows that did not change.").part(changelogs)
-	RowDeduplicateIgnore = list("changelog-producer.row-deduplicate-ignore-fields", "Columns that row-deduplicate does not compare.").part(changelogs)
+	RowDeduplicate       = boolean("changelog-producer.row-deduplicate", false, "Producers lookup and full-compaction leave out -U and +U of rows that did not change.")
+	RowDeduplicateIgnore = list("changelog-producer.row-deduplicate-ignore-fields", "Columns that row-deduplicate does not compare.")
 	FullCompactionDelta  = atLeast(integer("full-compaction.delta-commits", 0, "Commits of a writer after which it merges all of the buckets that it has open; 0 is never."), 0)
 	LookupWait           = boolean("lookup-wait", true, "Commits wait for the compactions that make the changelog.").alias("changelog-producer.lookup-wait").part(changelogs)
 	LookupCompact        = enum("lookup-compact", "radical", "Whether every commit compacts level 0 (radical) or compaction goes its own pace (gentle).", "radical", "gentle").part(changelogs)
