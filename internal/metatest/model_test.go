@@ -58,7 +58,7 @@ func (w *world) drawRow(t *rapid.T, cols []column, owner int) row {
 			}
 		case c.name == kindColumn:
 			continue
-		case i >= w.keys && c.name != "seq":
+		case i >= w.keys && !fixed(c):
 			w.nextVal++
 			n = w.nextVal % 200
 		}
@@ -67,9 +67,12 @@ func (w *world) drawRow(t *rapid.T, cols []column, owner int) row {
 		}
 		r.vals[c.id] = valueOf(c.typ, n)
 	}
-	if w.keyed && (!w.sequence || w.ignoreDelete) {
-		r.kind = rapid.SampledFrom([]types.RowKind{types.Insert, types.Insert, types.UpdateAfter, types.Delete, types.UpdateBefore}).Draw(t, "kind")
+	for id, by := range w.groups {
+		if _, ok := r.vals[by.id]; !ok {
+			delete(r.vals, id) // is not heeded, but by who merges nothing
+		}
 	}
+	r.kind = w.drawKind(t)
 	if w.rowKinds {
 		r.vals[w.column(kindColumn).id] = r.kind.String()
 	}
@@ -93,7 +96,7 @@ func (w *world) pick(t *rapid.T) (int, *writer) {
 	if w.writers[i] == nil {
 		user := fmt.Sprint("user", w.nextVal)
 		w.nextVal++
-		x, err := w.tab.NewWriter(w.ctx, &tarn.WriterOptions{User: user, WaitCompaction: rapid.Bool().Draw(t, "wait")})
+		x, err := w.tab.NewWriter(w.ctx, &tarn.WriterOptions{User: user, WaitCompaction: rapid.Bool().Draw(t, "wait") || w.engine == "first-row"})
 		w.must(err)
 		w.writers[i] = &writer{w: x, cols: slices.Clone(w.cols), user: user, number: 1}
 	}

@@ -47,6 +47,10 @@ type world struct {
 	keyed, sequence, descending, ignoreDelete, ignoreBefore, partitioned, rowKinds bool
 	writeOnly, wholeOverwrite                                                      bool
 
+	engine    string
+	functions map[int]function // by column, of aggregation
+	groups    map[int]column   // the column that orders a column, of partial-update
+
 	cols    []column
 	keys    int // so many of the first columns are the primary key, the partition first if there is one
 	nextID  int
@@ -125,13 +129,17 @@ func newWorld(t *rapid.T, uri string) *world {
 	} else if n := rapid.IntRange(0, 4).Draw(t, "bucket"); n > 0 {
 		def.Options["bucket"], def.Options["bucket-key"] = fmt.Sprint(n), w.cols[w.keys-1].name
 	}
-	w.writeOnly = rapid.Bool().Draw(t, "write-only")
+	// first-row shows only what was compacted.
+	w.writeOnly = rapid.Bool().Draw(t, "write-only") && w.engine != "first-row"
 	def.Options["write-only"] = fmt.Sprint(w.writeOnly)
 	if w.sequence {
 		add("seq", "INT", false)
 	}
 	if w.rowKinds {
 		add(kindColumn, "STRING", false)
+	}
+	if w.keyed {
+		w.drawEngine(def.Options, add)
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "values") {
 		add(columns[i], rapid.SampledFrom(valueTypes).Draw(t, "value type"), rapid.IntRange(0, 3).Draw(t, "not null") == 0)
@@ -158,10 +166,11 @@ func (w *world) drawKeyed(o map[string]string) {
 			o["dynamic-bucket.max-buckets"] = fmt.Sprint(n)
 		}
 	}
-	if p := rapid.SampledFrom(producers).Draw(t, "producer"); p != "none" {
+	w.engine = rapid.SampledFrom(engines).Draw(t, "engine")
+	if p := rapid.SampledFrom(producers).Draw(t, "producer"); p != "none" && w.engine == "deduplicate" {
 		o["changelog-producer"] = p
 	}
-	w.sequence = rapid.IntRange(0, 2).Draw(t, "sequence") == 0
+	w.sequence = rapid.IntRange(0, 2).Draw(t, "sequence") == 0 && (w.engine == "deduplicate" || w.engine == "aggregation")
 	if w.sequence {
 		o["sequence.field"] = "seq"
 		if w.descending = rapid.Bool().Draw(t, "descending"); w.descending {
@@ -265,9 +274,6 @@ func (w *world) dropped(r row) bool {
 	return w.ignoreDelete && r.kind.IsRetract() || w.ignoreBefore && r.kind == types.UpdateBefore
 }
 
-// fixed reports whether a column stays as it is: an option names it.
-func fixed(c column) bool { return c.name == "seq" || c.name == kindColumn }
-
 func (w *world) column(name string) column {
 	i := slices.IndexFunc(w.cols, func(c column) bool { return c.name == name })
 	return w.cols[i]
@@ -293,8 +299,7 @@ func (w *world) alive(vs []version) (row, bool) {
 	if len(vs) == 0 {
 		return row{}, false
 	}
-	r := vs[len(vs)-1].row
-	return r, !r.kind.IsRetract()
+	return w.merged(vs)
 }
 
 // now is the state of the model.
