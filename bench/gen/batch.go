@@ -32,6 +32,12 @@ func Fields() []types.Field {
 	return fields
 }
 
+// PartialFields are the columns of the table of partial updates: those of Fields, and one for each of the two
+// groups that is the number of the operation.
+func PartialFields() []types.Field {
+	return append(Fields(), types.Field{ID: 10, Name: "g_1", Type: types.MustParse("BIGINT")}, types.Field{ID: 11, Name: "g_2", Type: types.MustParse("BIGINT")})
+}
+
 // text is a column of strings under construction.
 type text struct {
 	offsets []int32
@@ -96,6 +102,39 @@ func (g *Gen) Batch(from, to int64, unique bool) arrow.RecordBatch {
 		column(typ(0), key), column(typ(1), user), states.array(), column(typ(3), amount), towns.array(), notes.array(),
 		column(typ(6), made), column(typ(7), seen), column(typ(8), quantity), column(typ(9), prices),
 	}, int64(n))
+}
+
+// PartialBatch makes the rows of operations from..to-1 as partial updates: of even ones the columns of the first
+// group are given, of odd ones those of the second.
+func (g *Gen) PartialBatch(from, to int64) arrow.RecordBatch {
+	full := g.Batch(from, to, false)
+	n := int(to - from)
+	numbers := make([]int64, n)
+	// halves has a bit for each row whose number is even, or odd.
+	var halves [2][]byte
+	for i := range halves {
+		halves[i] = make([]byte, (n+7)/8)
+	}
+	for j := range n {
+		i := from + int64(j)
+		numbers[j] = i
+		halves[i&1][j/8] |= 1 << (j % 8)
+	}
+	given := func(c arrow.Array, half int) arrow.Array {
+		d := c.Data()
+		buffers := append([]*memory.Buffer{memory.NewBufferBytes(halves[half])}, d.Buffers()[1:]...)
+		return array.MakeFromData(array.NewData(d.DataType(), n, buffers, nil, array.UnknownNullCount, 0))
+	}
+	cols := []arrow.Array{full.Column(0)}
+	for i := 1; i < 5; i++ {
+		cols = append(cols, given(full.Column(i), 0))
+	}
+	for i := 5; i < 10; i++ {
+		cols = append(cols, given(full.Column(i), 1))
+	}
+	number := column(arrow.PrimitiveTypes.Int64, numbers)
+	cols = append(cols, given(number, 0), given(number, 1))
+	return array.NewRecordBatch(types.ArrowSchema(PartialFields()), cols, int64(n))
 }
 
 // Checksum is the sum over the rows of batches; the Java kit prints the same.

@@ -32,3 +32,22 @@ func BenchmarkBatch(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/row")
 }
+
+// TestPartialBatch looks at which columns an even and an odd operation give.
+func TestPartialBatch(t *testing.T) {
+	g := gen.New(100, false)
+	rows, full := g.PartialBatch(7, 20), g.Batch(7, 20, false)
+	for i, f := range gen.PartialFields() {
+		for j := range 13 {
+			odd := (7+j)%2 == 1
+			first := i >= 1 && i <= 4 || f.Name == "g_1"
+			given := i == 0 || first != odd
+			if got := rows.Column(i).IsValid(j); got != given {
+				t.Errorf("column %s of operation %d is given: %v, want %v", f.Name, 7+j, got, given)
+			}
+			if i < 10 && given && rows.Column(i).ValueStr(j) != full.Column(i).ValueStr(j) {
+				t.Errorf("column %s of operation %d is %s, want %s", f.Name, 7+j, rows.Column(i).ValueStr(j), full.Column(i).ValueStr(j))
+			}
+		}
+	}
+}

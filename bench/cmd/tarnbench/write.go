@@ -48,6 +48,18 @@ func (b *bench) genCost(context.Context) error {
 	return b.print(r)
 }
 
+// engineOptions are the options of a merge engine.
+var engineOptions = map[string]map[string]string{
+	"partial-update": {
+		"fields.g_1.sequence-group": "user_id,status,amount,city",
+		"fields.g_2.sequence-group": "note,created,updated,qty,price",
+	},
+	"aggregation": {
+		"fields.amount.aggregate-function": "sum", "fields.qty.aggregate-function": "sum",
+		"fields.price.aggregate-function": "max", "fields.updated.aggregate-function": "max",
+	},
+}
+
 // create makes a table with the options that the Java kit gives it.
 func (b *bench) create(ctx context.Context, name, engine string) (*tarn.Table, error) {
 	if err := b.cat.DropTable(ctx, "db."+name); err != nil && !errors.Is(err, tarn.ErrNotExist) {
@@ -59,11 +71,15 @@ func (b *bench) create(ctx context.Context, name, engine string) (*tarn.Table, e
 	switch engine {
 	case "append":
 		def.Options["bucket"] = "-1"
-	case "deduplicate":
+	case "deduplicate", "partial-update", "aggregation":
 		def.PrimaryKeys = []string{"order_id"}
-		def.Options["bucket"] = b.str("bucket", "2")
+		def.Options["bucket"], def.Options["merge-engine"] = b.str("bucket", "2"), engine
+		maps.Copy(def.Options, engineOptions[engine])
+		if engine == "partial-update" {
+			def.Fields = gen.PartialFields()
+		}
 	default:
-		return nil, fmt.Errorf("--engine=%s: there are deduplicate and append", engine)
+		return nil, fmt.Errorf("--engine=%s: there are deduplicate, partial-update, aggregation and append", engine)
 	}
 	maps.Copy(def.Options, b.tableOptions())
 	return b.cat.CreateTable(ctx, "db."+name, def)
@@ -113,7 +129,7 @@ func (b *bench) writeOnce(ctx context.Context, name, engine string, n, every int
 	defer cancel()
 	var last time.Time
 	i := int64(0)
-	for rec := range b.ahead(ctx, n, every, engine == "append") {
+	for rec := range b.ahead(ctx, n, every, engine) {
 		if err := w.Write(ctx, tarn.Batch{RecordBatch: rec}); err != nil {
 			return 0, err
 		}
@@ -136,15 +152,19 @@ func (b *bench) writeOnce(ctx context.Context, name, engine string, n, every int
 }
 
 // ahead makes batches in a goroutine of its own, some ahead of the writer. No batch crosses a commit.
-func (b *bench) ahead(ctx context.Context, n, every int64, unique bool) <-chan arrow.RecordBatch {
+func (b *bench) ahead(ctx context.Context, n, every int64, engine string) <-chan arrow.RecordBatch {
 	out := make(chan arrow.RecordBatch, 2)
 	g := b.generator()
+	batch := func(i, end int64) arrow.RecordBatch { return g.Batch(i, end, engine == "append") }
+	if engine == "partial-update" {
+		batch = g.PartialBatch
+	}
 	go func() {
 		defer close(out)
 		for i := int64(0); i < n; {
 			end := min(n, i+batchRows, (i/every+1)*every)
 			select {
-			case out <- g.Batch(i, end, unique):
+			case out <- batch(i, end):
 			case <-ctx.Done():
 				return
 			}
