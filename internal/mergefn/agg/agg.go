@@ -28,7 +28,8 @@ var funcs = map[string]func(Config) (Func, error){
 	"listagg":                newListagg,
 	"nested_update":          newNested("nested_update", false),
 	"nested_partial_update":  newNested("nested_partial_update", true),
-	"rbm32":                  newBitmaps,
+	"rbm32":                  newBitmaps("rbm32", func() bitmap { return &ints{} }),
+	"rbm64":                  newBitmaps("rbm64", func() bitmap { return longs{} }),
 	"collect":                newCollect,
 	"merge_map":              newMergeMap,
 	"merge_map_with_keytime": newMergeMapWithKeyTime,
@@ -40,7 +41,7 @@ var funcs = map[string]func(Config) (Func, error){
 }
 
 // later are functions of the format that are not there yet, to say so by name.
-var later = []string{"rbm64", "hll_sketch", "theta_sketch"}
+var later = []string{"hll_sketch", "theta_sketch"}
 
 // Config is what a function knows of its column.
 type Config struct {

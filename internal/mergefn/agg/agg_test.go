@@ -132,7 +132,7 @@ func TestFold(t *testing.T) {
 		{"listagg", "STRING", "ignore-retract=true list-agg-delimiter=;", `+"a" -"a" +"b"`, `"a;b"`},
 		{"listagg", "VARCHAR(5)", "", "", "!listagg is for columns that are STRING, not for type VARCHAR(5)"},
 		{" SUM ", "INT", "", "+1", "1"},
-		{"rbm64", "BYTES", "", "", "!aggregate function rbm64 is not supported yet"},
+		{"hll_sketch", "BYTES", "", "", "!aggregate function hll_sketch is not supported yet"},
 		{"mean", "INT", "", "", `!unknown aggregate function "mean" (known: `},
 	} {
 		options := map[string]string{}

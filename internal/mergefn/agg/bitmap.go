@@ -12,26 +12,37 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// bitmaps unites bitmaps of 32-bit numbers, in the portable format of Roaring.
-type bitmaps struct{}
-
-func newBitmaps(c Config) (Func, error) {
-	if c.Field.Type.Kind != types.Varbinary {
-		return nil, wrongType("rbm32", c, "VARBINARY")
-	}
-	return bitmaps{}, nil
+// bitmaps unites bitmaps.
+type bitmaps struct {
+	name string
+	make func() bitmap
 }
 
-func (bitmaps) Retracts() bool { return false }
+// bitmap is a set of numbers that grows by others in bytes.
+type bitmap interface {
+	add(v []byte) error
+	bytes() ([]byte, error)
+}
 
-func (bitmaps) Fold(in *Input) (Result, error) {
+func newBitmaps(name string, empty func() bitmap) func(Config) (Func, error) {
+	return func(c Config) (Func, error) {
+		if c.Field.Type.Kind != types.Varbinary {
+			return nil, wrongType(name, c, "VARBINARY")
+		}
+		return &bitmaps{name, empty}, nil
+	}
+}
+
+func (*bitmaps) Retracts() bool { return false }
+
+func (f *bitmaps) Fold(in *Input) (Result, error) {
 	col := textsOf(in.Column)
 	out := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
 	defer out.Release()
 	from := int32(0)
 	for _, end := range in.Ends {
 		var only []byte // the bitmap if there is one only: it is not looked into, as it may be of any form
-		var all *roaring.Bitmap
+		var all bitmap
 		some := false
 		for _, r := range in.Refs[from:end] {
 			switch {
@@ -41,22 +52,21 @@ func (bitmaps) Fold(in *Input) (Result, error) {
 				some, only = true, col.at(r)
 				continue
 			case all == nil:
-				all = roaring.New()
-				if err := unite(all, only); err != nil {
+				all = f.make()
+				if err := f.unite(all, only); err != nil {
 					return Result{}, err
 				}
 			}
-			if err := unite(all, col.at(r)); err != nil {
+			if err := f.unite(all, col.at(r)); err != nil {
 				return Result{}, err
 			}
 		}
 		from = end
 		switch {
 		case all != nil:
-			all.RunOptimize()
-			b, err := all.ToBytes()
+			b, err := all.bytes()
 			if err != nil {
-				return Result{}, fmt.Errorf("rbm32: writing a bitmap: %w", err)
+				return Result{}, fmt.Errorf("%s: writing a bitmap: %w", f.name, err)
 			}
 			out.Append(b)
 		case some:
@@ -69,7 +79,17 @@ func (bitmaps) Fold(in *Input) (Result, error) {
 }
 
 // unite adds the numbers of a bitmap in bytes to another.
-func unite(all *roaring.Bitmap, v []byte) error {
+func (f *bitmaps) unite(all bitmap, v []byte) error {
+	if err := all.add(v); err != nil {
+		return fmt.Errorf("%s: a value of %d bytes is no Roaring bitmap in the format of the function: %w", f.name, len(v), err)
+	}
+	return nil
+}
+
+// ints is a set of 32-bit numbers, in the portable format of Roaring.
+type ints struct{ roaring.Bitmap }
+
+func (s *ints) add(v []byte) error {
 	b := roaring.New()
 	n, err := b.ReadFrom(bytes.NewReader(v)) // copies: what is united may outlive the batch
 	if err == nil && n != int64(len(v)) {
@@ -79,8 +99,13 @@ func unite(all *roaring.Bitmap, v []byte) error {
 		err = b.Validate()
 	}
 	if err != nil {
-		return fmt.Errorf("rbm32: a value of %d bytes is no Roaring bitmap of the portable format: %w", len(v), err)
+		return err
 	}
-	all.Or(b)
+	s.Or(b)
 	return nil
+}
+
+func (s *ints) bytes() ([]byte, error) {
+	s.RunOptimize()
+	return s.ToBytes()
 }
