@@ -192,6 +192,20 @@ func (t *Table) engine(keys []string) (mergefn.Engine, error) {
 	return e, nil
 }
 
+// insertOnly says why the table takes no -U and -D, "" if it does. What cannot be merged must not be written: it could not be
+// read any more.
+func (t *Table) insertOnly() string {
+	o := t.opts
+	switch {
+	case options.IgnoreDelete.Get(o):
+	case !t.HasPrimaryKey():
+		return "a table without a primary key takes +I and +U only (the option ignore-delete leaves others out)"
+	case options.MergeEngine.Get(o) == "partial-update" && !options.PartialRemove.Get(o) && len(options.SequenceGroups(o)) == 0:
+		return mergefn.PartialDeletes
+	}
+	return ""
+}
+
 // localMerge is what merges rows before they are distributed to buckets, nil if nothing does.
 func (t *Table) localMerge() (write.Local, error) {
 	o := t.opts

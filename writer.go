@@ -92,7 +92,7 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	if deletes, before := options.IgnoreDelete.Get(t.opts), options.IgnoreUpdateBefore.Get(t.opts); t.HasPrimaryKey() && (deletes || before) {
 		w.conform.Ignore = func(k types.RowKind) bool { return deletes && k.IsRetract() || before && k == types.UpdateBefore }
 	}
-	w.conform.InsertOnly = !t.HasPrimaryKey() && !options.IgnoreDelete.Get(t.opts)
+	w.conform.InsertOnly = t.insertOnly()
 	open, err := w.opener()
 	if err != nil {
 		return nil, err

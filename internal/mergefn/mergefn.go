@@ -20,11 +20,12 @@ import (
 
 // engines are the merge engines by the value of the table option `merge-engine`.
 var engines = map[string]func(Config) (Engine, error){
-	"deduplicate": newDeduplicate,
+	"deduplicate":    newDeduplicate,
+	"partial-update": newPartialUpdate,
 }
 
 // later are engines of the format that are not there yet, to say so by name.
-var later = []string{"partial-update", "aggregation", "first-row"}
+var later = []string{"aggregation", "first-row"}
 
 // Config is what engines know of the table.
 type Config struct {

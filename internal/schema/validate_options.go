@@ -180,12 +180,39 @@ func (v *validation) fieldOptions() {
 	if len(v.s.PrimaryKeys) == 0 || engine != "partial-update" && engine != "aggregation" {
 		return
 	}
-	v.aggregate("fields.default-aggregate-function")
+	deflt := v.aggregate("fields.default-aggregate-function")
+	if engine == "partial-update" {
+		v.partialDeletes(sequence)
+	}
 	for _, f := range v.s.Fields {
 		k := "fields." + f.Name + ".aggregate-function"
 		fn := v.aggregate(k)
 		if engine == "partial-update" && fn != "" && fn != "last_non_null_value" && groups[f.Name] == "" && !sequence[f.Name] {
 			v.add("option %s: column %q is in no sequence group, so only last_non_null_value can be its aggregate function", k, f.Name)
+		}
+		if engine == "partial-update" && fn == "" && deflt != "" && deflt != "last_non_null_value" && groups[f.Name] == "" && !sequence[f.Name] && !slices.Contains(v.s.PrimaryKeys, f.Name) {
+			v.add("option fields.default-aggregate-function: column %q is in no sequence group, so only last_non_null_value can be its aggregate function", f.Name)
+		}
+	}
+}
+
+// partialDeletes checks what deletes do to tables with the engine partial-update. sequence are the columns that order a
+// group.
+func (v *validation) partialDeletes(sequence map[string]bool) {
+	row, group := options.PartialRemove, options.PartialRemoveGroup
+	if row.Get(v.opts) && options.IgnoreDelete.Get(v.opts) {
+		v.add("option %s: not with ignore-delete, which leaves deletes out", row.Key())
+	}
+	if row.Get(v.opts) && len(sequence) > 0 {
+		v.add("option %s: not with sequence groups, whose deletes set their columns to NULL; %s says which of them remove the row", row.Key(), group.Key())
+	}
+	names := options.Names(group.Get(v.opts))
+	if len(names) > 0 && options.IgnoreDelete.Get(v.opts) {
+		v.add("option %s: not with ignore-delete, which leaves deletes out", group.Key())
+	}
+	for _, n := range names {
+		if _, ok := v.known("option "+group.Key(), n); ok && !sequence[n] {
+			v.add("option %s: column %q orders no sequence group", group.Key(), n)
 		}
 	}
 }

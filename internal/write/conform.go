@@ -24,8 +24,8 @@ type Conformer struct {
 	kindCol int           // rowkind.field, -1 for none
 	// Ignore, if not nil, says of which kinds rows are left out.
 	Ignore func(types.RowKind) bool
-	// InsertOnly refuses -U and -D: there is no key to find their rows by.
-	InsertOnly bool
+	// InsertOnly, if not "", refuses -U and -D and says why.
+	InsertOnly string
 
 	last *arrow.Schema // of the last batch
 	from []source      // for last
@@ -130,9 +130,10 @@ func (c *Conformer) conform(b batch.Batch) (batch.Batch, error) {
 		}
 		b.Kinds = kinds
 	}
-	if c.InsertOnly {
-		if i := slices.IndexFunc(b.Kinds, types.RowKind.IsRetract); i >= 0 {
-			return b, fmt.Errorf("it is of kind %s, and a table without a primary key takes +I and +U only (the option ignore-delete leaves others out)", b.Kinds[i])
+	if c.InsertOnly != "" {
+		refused := func(k types.RowKind) bool { return k.IsRetract() && (c.Ignore == nil || !c.Ignore(k)) }
+		if i := slices.IndexFunc(b.Kinds, refused); i >= 0 {
+			return b, fmt.Errorf("it is of kind %s, and %s", b.Kinds[i], c.InsertOnly)
 		}
 	}
 	for i, f := range c.fields {

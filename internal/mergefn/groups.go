@@ -1,0 +1,287 @@
+package mergefn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/kv"
+	"github.com/tarnlake/tarn/internal/mergefn/agg"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/types"
+)
+
+// group is a sequence group: columns that change together. A version changes them if its sequence is not NULL in all
+// columns and not less than the one that the group has.
+type group struct {
+	sequence   []string
+	columns    []string // without the sequence, without those that are aggregated
+	aggregated []aggregated
+	encoder    *kv.Encoder
+	removes    bool // partial-update.remove-record-on-sequence-group: its -D removes the row
+}
+
+// aggregated is a column of a group with an aggregate function.
+type aggregated struct {
+	column, function string
+	agg.Func
+}
+
+// newGroups makes the groups of a table. A column without a group can have last_non_null_value as its aggregate
+// function: it is so anyway.
+func newGroups(c Config, o options.Options) ([]*group, error) {
+	const plain = "last_non_null_value"
+	var out []*group
+	in := map[string]string{} // column → its group
+	remove := options.Names(options.PartialRemoveGroup.Get(o))
+	var unknown []string
+	unknown = append(unknown, remove...)
+	for _, d := range options.SequenceGroups(o) {
+		g := &group{sequence: d.Sequence}
+		key := options.SequenceGroup.Key(strings.Join(d.Sequence, ","))
+		var ts []types.Type
+		for _, name := range d.Sequence {
+			f, err := c.field(key, name)
+			if err != nil {
+				return nil, err
+			}
+			ts = append(ts, f.Type)
+			g.removes = g.removes || slices.Contains(remove, name)
+			unknown = slices.DeleteFunc(unknown, func(n string) bool { return n == name })
+		}
+		var err error
+		if g.encoder, err = kv.NewSequenceEncoder(ts, false); err != nil {
+			return nil, fmt.Errorf("option %s: %w", key, err)
+		}
+		for _, name := range slices.Concat(d.Sequence, d.Columns) {
+			if other, ok := in[name]; ok && other != key {
+				return nil, fmt.Errorf("option %s: column %q is in another sequence group, %s", key, name, other)
+			}
+			in[name] = key
+		}
+		for _, name := range d.Columns {
+			if slices.Contains(d.Sequence, name) {
+				continue
+			}
+			f, err := c.field(key, name)
+			if err != nil {
+				return nil, err
+			}
+			if err := g.add(f, o); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, g)
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("option %s: column %q orders no sequence group", options.PartialRemoveGroup.Key(), unknown[0])
+	}
+	for _, f := range c.Fields {
+		if fn, _ := options.Aggregate.Of(o, f.Name); in[f.Name] == "" && fn != "" && fn != plain {
+			return nil, fmt.Errorf("option %s: column %q is in no sequence group, so only %s can be its aggregate function", options.Aggregate.Key(f.Name), f.Name, plain)
+		}
+	}
+	return out, nil
+}
+
+// field finds a column that an option names.
+func (c *Config) field(option, name string) (types.Field, error) {
+	i := slices.IndexFunc(c.Fields, func(f types.Field) bool { return f.Name == name })
+	switch {
+	case i < 0:
+		return types.Field{}, fmt.Errorf("option %s: the table has no column %q", option, name)
+	case slices.Contains(c.Keys, name):
+		return types.Field{}, fmt.Errorf("option %s: column %q is in the primary key and cannot be in a sequence group", option, name)
+	}
+	return c.Fields[i], nil
+}
+
+// functionOf gives the aggregate function of a column, "" for none, and the option that says so.
+func functionOf(o options.Options, column string) (name, key string) {
+	if fn, _ := options.Aggregate.Of(o, column); fn != "" {
+		return fn, options.Aggregate.Key(column)
+	}
+	key = "fields.default-aggregate-function"
+	fn, _ := o.Text(key)
+	return strings.TrimSpace(fn), key
+}
+
+func (g *group) add(f types.Field, o options.Options) error {
+	name, key := functionOf(o, f.Name)
+	if name == "" {
+		g.columns = append(g.columns, f.Name)
+		return nil
+	}
+	fn, err := agg.New(name, agg.Config{Field: f, Option: func(n string) (string, bool) { return o.Text("fields." + f.Name + "." + n) }})
+	if err != nil {
+		return fmt.Errorf("option %s: column %q: %w", key, f.Name, err)
+	}
+	g.aggregated = append(g.aggregated, aggregated{f.Name, name, fn})
+	return nil
+}
+
+func (g *group) has(name string) bool {
+	return slices.Contains(g.sequence, name) || slices.Contains(g.columns, name) ||
+		slices.ContainsFunc(g.aggregated, func(a aggregated) bool { return a.column == name })
+}
+
+// sequences are the sequences of a group in the batches of a window.
+type sequences struct {
+	keys  []kv.Keys
+	valid [][]validity // of each column; not all columns are NULL where one is valid
+}
+
+func (g *group) look(in *Input) (*sequences, error) {
+	s := &sequences{keys: make([]kv.Keys, len(in.Window))}
+	cols := make([][]arrow.Array, len(in.Window))
+	for _, name := range g.sequence {
+		c, ok := in.Columns[name]
+		if !ok {
+			return nil, fmt.Errorf("mergefn: column %q, which orders a sequence group, is not read", name)
+		}
+		all := make([]arrow.Array, len(in.Window))
+		for i, rec := range in.Window {
+			all[i] = rec.Column(c)
+			cols[i] = append(cols[i], all[i])
+		}
+		s.valid = append(s.valid, validities(all))
+	}
+	for i := range cols {
+		var err error
+		if s.keys[i], err = g.encoder.Encode(cols[i]); err != nil {
+			return nil, fmt.Errorf("sequence group of %s: %w", strings.Join(g.sequence, ","), err)
+		}
+	}
+	return s, nil
+}
+
+// empty reports whether a row has no sequence: it leaves the group alone.
+func (s *sequences) empty(r batch.Ref) bool {
+	for _, v := range s.valid {
+		if v[r.Src].at(r.Row) {
+			return false
+		}
+	}
+	return true
+}
+
+// newer reports whether a row has a sequence that is not less than that of another.
+func (s *sequences) newer(r, than batch.Ref) bool {
+	return !s.empty(r) && (than == batch.NullRef || s.keys[r.Src].At(int(r.Row)).Compare(s.keys[than.Src].At(int(than.Row))) >= 0)
+}
+
+// merge adds the columns of the group to a result.
+func (g *group) merge(m *merging, s *sequences, out *Output) error {
+	order := make([]batch.Ref, len(m.Ends)) // where the sequence is taken from
+	values := order                         // and where the columns are, of which deletes make NULL
+	if m.Kinds != nil {
+		values = make([]batch.Ref, len(m.Ends))
+	}
+	var f *folding
+	if slices.ContainsFunc(g.aggregated, func(a aggregated) bool { _, ok := m.Columns[a.column]; return ok }) {
+		f = &folding{refs: make([]batch.Ref, 0, len(m.Refs)), ops: make([]agg.Op, 0, len(m.Refs)), ends: make([]int32, len(m.Ends))}
+	}
+	from := int32(0)
+	for k, end := range m.Ends {
+		switch {
+		case end-from == 1:
+			order[k], values[k] = m.Refs[from], m.Refs[from]
+			f.add(m.Refs[from], agg.Add)
+		default:
+			order[k], values[k] = g.walk(m, s, k, from, end, f)
+		}
+		if f != nil {
+			f.ends[k] = int32(len(f.refs))
+		}
+		from = end
+	}
+	if m.Kinds == nil {
+		out.Parts = append(out.Parts, Part{Columns: slices.Concat(g.sequence, g.columns), Rows: order})
+	} else {
+		out.Parts = append(out.Parts, Part{Columns: g.sequence, Rows: order}, Part{Columns: g.columns, Rows: values})
+	}
+	for i := range g.aggregated {
+		a := &g.aggregated[i]
+		c, ok := m.Columns[a.column]
+		if !ok {
+			continue
+		}
+		r, err := f.fold(a, m.column(c))
+		if err != nil {
+			return err
+		}
+		if r.Values != nil {
+			out.Computed = append(out.Computed, Computed{Column: a.column, Values: r.Values})
+		} else {
+			out.Parts = append(out.Parts, Part{Columns: []string{a.column}, Rows: r.Rows})
+		}
+	}
+	return nil
+}
+
+// walk goes through the versions of a key, the oldest first.
+func (g *group) walk(m *merging, s *sequences, key int, from, end int32, f *folding) (order, values batch.Ref) {
+	order, values = batch.NullRef, batch.NullRef
+	i, removed, whole := m.base(key, from)
+	if whole {
+		order, values = m.Refs[i], m.Refs[i]
+		f.add(m.Refs[i], agg.Add)
+	}
+	if removed {
+		i++
+	}
+	for ; i < end; i++ {
+		r := m.Refs[i]
+		switch newer := s.newer(r, order); {
+		case newer && m.retract(i):
+			order, values = r, batch.NullRef
+			f.add(r, agg.Retract)
+		case newer:
+			order, values = r, r
+			f.add(r, agg.Add)
+		case s.empty(r):
+		case m.retract(i):
+			f.add(r, agg.Retract)
+		default:
+			f.add(r, agg.AddOlder)
+		}
+	}
+	return order, values
+}
+
+// folding is what the aggregate functions of a group fold; nil if it has none.
+type folding struct {
+	refs    []batch.Ref
+	ops     []agg.Op
+	ends    []int32
+	retract bool
+	older   bool
+}
+
+func (f *folding) add(r batch.Ref, op agg.Op) {
+	if f == nil {
+		return
+	}
+	f.refs, f.ops = append(f.refs, r), append(f.ops, op)
+	f.retract = f.retract || op == agg.Retract
+	f.older = f.older || op == agg.AddOlder
+}
+
+func (f *folding) fold(a *aggregated, col []arrow.Array) (agg.Result, error) {
+	if f.retract && !a.Retracts() {
+		return agg.Result{}, fmt.Errorf("column %q: the aggregate function %s cannot take back a row (-U, -D): set %s=true to leave the column as it is then",
+			a.column, a.function, options.IgnoreRetract.Key(a.column))
+	}
+	in := &agg.Input{Column: col, Refs: f.refs, Ends: f.ends}
+	if f.retract || f.older {
+		in.Ops = f.ops
+	}
+	r, err := a.Fold(in)
+	if err != nil {
+		return r, fmt.Errorf("column %q: aggregate function %s: %w", a.column, a.function, err)
+	}
+	return r, nil
+}
