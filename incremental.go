@@ -111,6 +111,9 @@ func (p *Plan) differences(ctx context.Context, x *span) error {
 // readSplit merges the rows of a split, or compares its two states.
 func readSplit(ctx context.Context, tree *lsm.Table, s *plan.Split, o lsm.ReadOptions) (batch.Reader, error) {
 	loc := datafile.Location{Partition: s.Partition, Bucket: s.Bucket}
+	if len(s.Vectors) > 0 {
+		return nil, unsupported("bucket %d has files to merge that have deletion vectors", s.Bucket)
+	}
 	if s.Diff {
 		return tree.Diff(loc, s.Before, s.Files, o)
 	}

@@ -305,7 +305,7 @@ func (s *Scan) asked(t *Table) (*Plan, error) {
 // readRows plans the rows that a snapshot has in some levels; nil is all.
 func (p *Plan) readRows(ctx context.Context, snap *snapshot.Snapshot, levels func(int) bool) error {
 	t := p.t
-	if err := t.checkRows(snap); err != nil {
+	if err := t.checkWhole(); err != nil {
 		return t.wrap(err)
 	}
 	var err error

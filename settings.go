@@ -145,6 +145,7 @@ func (t *Table) planConfig() plan.Config {
 		Combines:       engine == "partial-update" || engine == "aggregation",
 		BucketFunction: options.BucketFunction.Get(o),
 		Postponed:      t.buckets() == paths.PostponeBucket,
+		Vectors:        options.DeletionVectors.Get(o),
 		Packing:        plan.Packing{TargetSize: options.SplitTargetSize.Get(o), OpenCost: options.SplitOpenCost.Get(o)},
 	}
 	if t.buckets() > 0 {

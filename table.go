@@ -19,6 +19,7 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/fileio/open"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/mergefn"
@@ -114,7 +115,7 @@ func (t *Table) use(ctx context.Context, s *schema.Schema) error {
 	if t.planner, err = plan.New(t.planConfig()); err != nil {
 		return t.wrap(err)
 	}
-	t.reader = read.New(read.Config{Store: t.files, Schema: s, Merge: t.mergeFunc()})
+	t.reader = read.New(read.Config{Store: t.files, Schema: s, Merge: t.mergeFunc(), Vectors: t.vectors()})
 	return nil
 }
 
@@ -127,6 +128,11 @@ func (t *Table) useFiles(context.Context) error {
 	t.files = datafile.NewStore(c)
 	t.tree = nil
 	return nil
+}
+
+// vectors reads the deletion vectors of data files.
+func (t *Table) vectors() *index.Store {
+	return index.NewStore(index.Config{FS: t.env.fs, Path: t.paths.Index, External: t.external})
 }
 
 // external opens the file system of a file outside of the table.

@@ -71,7 +71,7 @@ func (t *Table) checkScan() error {
 	return t.checkTravel()
 }
 
-// checkRows refuses tables whose files are not all of the table's rows, at this snapshot.
+// checkRows refuses tables whose files are not all of the table's rows, at this snapshot, where deletion vectors are not looked at.
 func (t *Table) checkRows(snap *snapshot.Snapshot) error {
 	if err := t.checkWhole(); err != nil {
 		return err

@@ -40,9 +40,10 @@ func (t *Table) viewLevels() func(int) bool {
 }
 
 // batchLevels are the levels that a batch read takes: first-row finds out in compaction which rows of
-// level 0 come first, so that level is no part of the table yet. Nil is all.
+// level 0 come first, and deletion vectors are written then for rows that have newer versions, so that level is no part of the
+// table yet. Nil is all.
 func (t *Table) batchLevels() func(int) bool {
-	if !t.HasPrimaryKey() || options.MergeEngine.Get(t.opts) != "first-row" {
+	if !t.HasPrimaryKey() || options.MergeEngine.Get(t.opts) != "first-row" && !options.DeletionVectors.Get(t.opts) {
 		return nil
 	}
 	return func(level int) bool { return level > 0 }

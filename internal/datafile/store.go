@@ -86,6 +86,7 @@ type ReadOptions struct {
 	BatchRows int
 	LowMemory bool
 	Sparse    bool // as format.ReadOptions.Sparse
+	Gone      format.Rows
 }
 
 // Path is where a data file is.
@@ -168,7 +169,7 @@ func (s *Store) Open(ctx context.Context, loc Location, f *manifest.DataFile, o 
 		filter = m.Devolve(o.Filter)
 	}
 	r, err := fm.NewReader(ctx, file, format.ReadOptions{
-		Fields: m.Fields(), Filter: filter, BatchRows: o.BatchRows, LowMemory: o.LowMemory, Sparse: o.Sparse,
+		Fields: m.Fields(), Filter: filter, BatchRows: o.BatchRows, LowMemory: o.LowMemory, Sparse: o.Sparse, Gone: o.Gone,
 	})
 	if err != nil {
 		file.Close()

@@ -39,6 +39,9 @@ type ReadOptions struct {
 	// Sparse allows to leave out rows that do not match inside of batches too: those batches are no runs
 	// of the file, and of their rows only the first one's Position is known.
 	Sparse bool
+	// Gone are rows that must not come, as if the file did not have them; nil for none. Numbers of rows, as Position
+	// gives them, stay those of the file.
+	Gone Rows
 	// BatchRows is the most rows of a batch, 0 for the default (8192).
 	BatchRows int
 	// LowMemory asks for reading page by page with small buffers, as merges with many open files

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/schema"
@@ -31,7 +32,9 @@ type Config struct {
 	BucketFunction string
 	// Postponed is set for tables whose rows get their buckets later: those in the bucket of no number are not read.
 	Postponed bool
-	Packing   Packing
+	// Vectors is set for tables whose deleted rows are marked in deletion vectors.
+	Vectors bool
+	Packing Packing
 }
 
 // Planner plans reads of one table. It is safe for concurrent use.
@@ -181,6 +184,10 @@ func (p *Planner) Splits(ctx context.Context, snap *snapshot.Snapshot, req Reque
 	if err != nil {
 		return nil, err
 	}
+	places, err := p.vectors(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
 	var out []Split
 	var rows int64
 	t := p.tester(ctx, req)
@@ -203,9 +210,9 @@ func (p *Planner) Splits(ctx context.Context, snap *snapshot.Snapshot, req Reque
 		}
 		for _, g := range groups {
 			s := Split{SnapshotID: snap.ID, Partition: b.partition, Bucket: b.bucket, TotalBuckets: b.total, Files: g.files, Raw: g.raw}
+			s.mark(places)
 			if req.Limit > 0 && s.Raw && req.Filter == nil {
-				s.Files = limitFiles(s.Files, req.Limit-rows)
-				rows += s.Rows()
+				rows += s.limit(req.Limit - rows)
 			}
 			out = append(out, s)
 			if req.Limit > 0 && rows >= req.Limit {
@@ -216,19 +223,25 @@ func (p *Planner) Splits(ctx context.Context, snap *snapshot.Snapshot, req Reque
 	return out, t.err()
 }
 
-// limitFiles keeps the files that give the first n rows.
-func limitFiles(files []*manifest.DataFile, n int64) []*manifest.DataFile {
-	for i, f := range files {
-		if n -= f.Rows; n <= 0 {
-			return files[:i+1]
-		}
+// vectors finds the deletion vectors of a snapshot.
+func (p *Planner) vectors(ctx context.Context, snap *snapshot.Snapshot) (index.Places, error) {
+	if !p.c.Vectors || snap.IndexManifest == "" {
+		return nil, nil
 	}
-	return files
+	entries, err := p.c.Manifests.ReadIndex(ctx, snap.IndexManifest)
+	if err != nil {
+		return nil, fmt.Errorf("plan: snapshot %d: %w", snap.ID, err)
+	}
+	places, err := index.PlacesOf(entries, nil)
+	if err != nil {
+		return nil, fmt.Errorf("plan: snapshot %d: %s: %w", snap.ID, snap.IndexManifest, err)
+	}
+	return places, nil
 }
 
 func (p *Planner) groups(files []*manifest.DataFile) ([]group, error) {
 	if p.c.KeyValue {
-		return mergeSplits(files, p.order, p.c.Packing)
+		return mergeSplits(files, p.order, p.c.Packing, p.c.Vectors)
 	}
 	var out []group
 	for _, g := range appendSplits(files, p.c.Packing) {

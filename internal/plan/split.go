@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/manifest"
 )
 
@@ -27,15 +28,59 @@ type Split struct {
 	// Diff is set if the rows are those in which a state of the bucket, Files, differs from an earlier one, Before.
 	Diff   bool
 	Before []*manifest.DataFile
+	// Vectors says of each of Files where its deletion vector is, nil for one that has none; it is nil if none has.
+	Vectors []*index.Place
 }
 
-// Rows is the number of rows in the split's files, before merging.
+// liveRows is the number of rows of a file that are sure not to be deleted. Releases before 1.0 did not count those that are.
+func liveRows(f *manifest.DataFile, v *index.Place) int64 {
+	switch {
+	case v == nil:
+		return f.Rows
+	case v.Cardinality < 0:
+		return 0
+	}
+	return f.Rows - v.Cardinality
+}
+
+// Rows is the number of rows in the split's files, before merging; rows that deletion vectors delete count.
 func (s *Split) Rows() int64 {
 	var n int64
 	for _, f := range s.Files {
 		n += f.Rows
 	}
 	return n
+}
+
+// mark gives the split the deletion vectors of its files.
+func (s *Split) mark(places index.Places) {
+	for i, f := range s.Files {
+		v := places.Of(s.Partition, s.Bucket, f.Name)
+		if v == nil {
+			continue
+		}
+		if s.Vectors == nil {
+			s.Vectors = make([]*index.Place, len(s.Files))
+		}
+		s.Vectors[i] = v
+	}
+}
+
+// limit keeps the files that give the first n rows, and tells how many rows are sure to come.
+func (s *Split) limit(n int64) int64 {
+	var rows int64
+	for i, f := range s.Files {
+		var v *index.Place
+		if s.Vectors != nil {
+			v = s.Vectors[i]
+		}
+		if rows += liveRows(f, v); rows >= n {
+			s.Files = s.Files[:i+1]
+			s.Vectors = s.Vectors[:min(i+1, len(s.Vectors))]
+			break
+		}
+	}
+	return rows
 }
 
 // Size is the size of the split's files in bytes.
@@ -87,10 +132,12 @@ type group struct {
 // mergeSplits cuts the files of a bucket of a primary-key table. Files with keys in common stay
 // together. A group needs no merging if its files are of one level above 0 and hold no deletes, or
 // if it is one file without deletes.
-func mergeSplits(files []*manifest.DataFile, order *datafile.KeyOrder, p Packing) ([]group, error) {
+//
+// With deletion vectors no version of a row is left above level 0 but the newest: files of several levels need none either.
+func mergeSplits(files []*manifest.DataFile, order *datafile.KeyOrder, p Packing, vectors bool) ([]group, error) {
 	raw := true
 	for _, f := range files {
-		raw = raw && f.Level != 0 && f.Level == files[0].Level && withoutDeletes(f)
+		raw = raw && f.Level != 0 && (vectors || f.Level == files[0].Level) && withoutDeletes(f)
 	}
 	var out []group
 	if raw {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/format"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/predicate"
@@ -27,6 +29,8 @@ type Config struct {
 	Store  *datafile.Store
 	Schema *schema.Schema
 	Merge  MergeFunc // nil for tables without a key
+	// Vectors reads deletion vectors of files.
+	Vectors *index.Store
 }
 
 // Request says what is wanted of the splits.
@@ -144,7 +148,11 @@ func (f *files) Next(ctx context.Context) (batch.Batch, error) {
 			}
 			var err error
 			loc := datafile.Location{Partition: f.s.Partition, Bucket: f.s.Bucket}
-			if f.cur, err = f.r.c.Store.Open(ctx, loc, f.s.Files[f.i], f.o); err != nil {
+			o := f.o
+			if o.Gone, err = f.r.gone(ctx, f.s, f.i); err != nil {
+				return batch.Batch{}, err
+			}
+			if f.cur, err = f.r.c.Store.Open(ctx, loc, f.s.Files[f.i], o); err != nil {
 				return batch.Batch{}, err
 			}
 			f.i++
@@ -159,6 +167,18 @@ func (f *files) Next(ctx context.Context) (batch.Batch, error) {
 			return batch.Batch{}, err
 		}
 	}
+}
+
+// gone gives the rows of a file of a split that are deleted, nil for none.
+func (r *Reader) gone(ctx context.Context, s *plan.Split, i int) (format.Rows, error) {
+	if len(s.Vectors) == 0 || s.Vectors[i] == nil {
+		return nil, nil
+	}
+	v, err := r.c.Vectors.Vector(ctx, s.Vectors[i], s.Files[i].Rows)
+	if err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	return v, nil
 }
 
 func (f *files) Close() error {

@@ -102,6 +102,9 @@ func (f *filter) match(n int) ([]arrow.Array, []int32, error) {
 
 // lend gives the memory of the last arrays away.
 func (f *filter) lend() {
+	if f == nil {
+		return
+	}
 	for _, l := range f.leaves {
 		l.lent = true
 	}

@@ -52,6 +52,7 @@ type reader struct {
 	filter *filter // nil: all rows are wanted
 	sparse bool
 	low    bool
+	gone   format.Rows // nil: none
 
 	group  int       // row group at hand
 	first  int64     // number of its first row in the file
@@ -78,7 +79,7 @@ func (Format) NewReader(ctx context.Context, f fileio.File, o format.ReadOptions
 	if err := checkGroups(meta, len(leaves)); err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
-	r := &reader{file: f, meta: meta, batch: o.BatchRows, schema: types.WideArrowSchema(o.Fields), sparse: o.Sparse, low: o.LowMemory}
+	r := &reader{file: f, meta: meta, batch: o.BatchRows, schema: types.WideArrowSchema(o.Fields), sparse: o.Sparse, low: o.LowMemory, gone: o.Gone}
 	if r.batch <= 0 {
 		r.batch = defaultBatchRows
 	}

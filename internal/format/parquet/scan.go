@@ -103,13 +103,21 @@ func (r *reader) next(ctx context.Context) (arrow.RecordBatch, error) {
 func (r *reader) readBlock(n int) (arrow.RecordBatch, error) {
 	at := r.row
 	r.row += int64(n)
-	if r.filter == nil {
+	gone := r.goneOf(at, n)
+	if r.filter == nil && len(gone) == 0 {
 		r.pos = r.first + at
 		return r.columns(n, nil)
 	}
-	arrs, sel, err := r.filter.match(n)
-	if err != nil {
-		return nil, fmt.Errorf("row group %d: %w", r.group, err)
+	var arrs []arrow.Array
+	var sel []int32
+	if r.filter == nil {
+		sel = others(gone, n)
+	} else {
+		var err error
+		if arrs, sel, err = r.filter.match(n); err != nil {
+			return nil, fmt.Errorf("row group %d: %w", r.group, err)
+		}
+		sel = without(sel, gone)
 	}
 	switch {
 	case len(sel) == 0:
@@ -135,7 +143,11 @@ func (r *reader) readBlock(n int) (arrow.RecordBatch, error) {
 		return r.selected(n, arrs, sel)
 	}
 	r.filter.lend()
-	r.block = block{from: at, rows: n, runs: runsOf(sel, gap), arrs: arrs}
+	joined := int64(gap)
+	if len(gone) > 0 {
+		joined = 1 // rows between may be some that are gone
+	}
+	r.block = block{from: at, rows: n, runs: runsOf(sel, joined), arrs: arrs}
 	return nil, nil
 }
 
@@ -212,6 +224,9 @@ const dense = 8
 
 // selected reads those of the next n rows that match.
 func (r *reader) selected(n int, shared []arrow.Array, sel []int32) (arrow.RecordBatch, error) {
+	if len(r.cols) == 0 && r.filter == nil {
+		return r.record(len(sel), nil)
+	}
 	runs := runsOf(sel, 1)
 	alone := len(runs) == 1 // such rows are taken without a copy
 	if len(runs)*dense > n && !alone {
@@ -265,9 +280,10 @@ func (r *reader) openGroup(ctx context.Context) error {
 		if err := r.prune(ctx, g); err != nil {
 			return fmt.Errorf("row group %d: %w", r.group, err)
 		}
-		if len(r.ranges) == 0 {
-			return nil
-		}
+	}
+	r.leaveOut()
+	if len(r.ranges) == 0 {
+		return nil
 	}
 	r.whole = r.ranges[0].to-r.ranges[0].from >= g.numRows/2
 	leaves := r.all()
