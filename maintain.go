@@ -6,15 +6,10 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tarnlake/tarn/internal/check"
-	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/expire"
-	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/rescue"
@@ -118,88 +113,6 @@ func (t *Table) expireQuietly(ctx context.Context) {
 		e.Table, e.Err = t.id.String(), err
 		t.env.tell("Expired", func() { f(e) })
 	}
-}
-
-// CompactOptions say what to compact.
-type CompactOptions struct {
-	Full bool // merge all files of each bucket into the highest level
-	// Partition restricts to partitions with these values (text; nil: NULL); nil is all.
-	Partition map[string]*string
-}
-
-// Compact merges files, commits, and waits for it. Where the table is write-only, it does what its writers leave out.
-func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, error) {
-	req := plan.Request{}
-	if len(o.Partition) > 0 {
-		ow, err := t.partitionsOf(OverwriteOptions{Partition: o.Partition})
-		if err != nil {
-			return CommitResult{}, invalid("compact table %s: %v", t.id, err)
-		}
-		req.Partition = func(p []byte) bool { ok, err := ow.Match(p); return ok && err == nil }
-	}
-	snap, entries, err := t.newestEntries(ctx, req)
-	if err != nil || snap == nil {
-		return CommitResult{}, err
-	}
-	if err := t.checkRows(snap); err != nil {
-		return CommitResult{}, fmt.Errorf("compact table %s: %w", t.id, err)
-	}
-	if slices.ContainsFunc(entries, func(e manifest.Entry) bool { return e.Bucket == postponeBuckets }) {
-		return CommitResult{}, fmt.Errorf("compact table %s: %w", t.id, unsupported("postponed buckets: there are rows that wait for their buckets"))
-	}
-	if options.WriteOnly.Get(t.opts) { // the table's writers leave the work to this
-		if t, err = t.With(ctx, map[string]string{options.WriteOnly.Key(): "false"}); err != nil {
-			return CommitResult{}, err
-		}
-	}
-	w, err := t.NewWriter(ctx, &WriterOptions{User: "compact-" + uuid.NewString(), WaitCompaction: true})
-	if err != nil {
-		return CommitResult{}, err
-	}
-	defer w.Close()
-	seen := map[string]bool{}
-	var locs []datafile.Location
-	for i := range entries {
-		loc := datafile.Location{Partition: entries[i].Partition, Bucket: entries[i].Bucket}
-		if k := fmt.Sprintf("%x/%d", loc.Partition, loc.Bucket); !seen[k] && loc.Bucket >= 0 {
-			seen[k] = true
-			locs = append(locs, loc)
-		}
-	}
-	if err := w.w.Touch(ctx, locs...); err != nil {
-		return CommitResult{}, t.wrap(err)
-	}
-	if err := w.Compact(ctx, o.Full); err != nil {
-		return CommitResult{}, err
-	}
-	res, err := w.Commit(ctx)
-	if err == nil && res.LostCompaction {
-		if w.lost != nil && t.misses(ctx, w.lost, snap, w.o.User) {
-			return res, fmt.Errorf("table %s: %w: the newest snapshot needs this file", t.id, w.lost)
-		}
-		err = fmt.Errorf("table %s: %w: another writer changed what was compacted; run it again", t.id, ErrConflict)
-	}
-	return res, err
-}
-
-// misses reports whether a file that a compaction of a snapshot did not find is one that the table needs still: the
-// newest snapshot names it, or nobody else has committed since.
-func (t *Table) misses(ctx context.Context, lost error, snap *snapshot.Snapshot, user string) bool {
-	now, entries, err := t.newestEntries(ctx, plan.Request{})
-	if err != nil || now == nil {
-		return false
-	}
-	if at := (*iofs.PathError)(nil); errors.As(lost, &at) {
-		if slices.ContainsFunc(entries, func(e manifest.Entry) bool { return strings.HasSuffix(at.Path, "/"+e.File.Name) }) {
-			return true
-		}
-	}
-	for id := snap.ID + 1; id <= now.ID; id++ {
-		if s, err := t.snaps.Get(ctx, id); err != nil || s.CommitUser != user {
-			return false
-		}
-	}
-	return true
 }
 
 // CheckReport is the result of Check: Snapshots, Manifests and Files int and Rows int64 (before merging) are

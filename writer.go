@@ -54,11 +54,8 @@ type Writer struct {
 
 // NewWriter starts to write to the table as its schema was when the table was opened.
 func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error) {
-	if t.id.System != "" {
-		return nil, invalid("%s is a system table and cannot be written", t.id)
-	}
-	if t.timeTravel() {
-		return nil, invalid("table %s is opened at a state of the past and cannot be written", t.id)
+	if err := t.checkTarget(); err != nil {
+		return nil, err
 	}
 	w := &Writer{t: t, upkeep: &write.Background{}, number: 1}
 	if o != nil {
@@ -115,6 +112,17 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 		return nil, t.wrap(err)
 	}
 	return w, nil
+}
+
+// checkTarget refuses what is no table as it is now.
+func (t *Table) checkTarget() error {
+	if t.id.System != "" {
+		return invalid("%s is a system table and cannot be written", t.id)
+	}
+	if t.timeTravel() {
+		return invalid("table %s is opened at a state of the past and cannot be written", t.id)
+	}
+	return nil
 }
 
 // opener makes the writers of buckets.
@@ -256,10 +264,7 @@ func (w *Writer) Write(ctx context.Context, b Batch) error {
 // with the next commits. The error wraps ErrUnsupported if rows have ids (row-tracking.enabled), which they
 // would lose.
 func (w *Writer) Compact(ctx context.Context, full bool) error {
-	if options.RowTracking.Get(w.t.opts) {
-		return fmt.Errorf("table %s: %w", w.t.id, unsupported("compaction with row-tracking.enabled: rows would lose their ids"))
-	}
-	if err := w.t.checkOrdering(true); err != nil {
+	if err := w.t.checkCompact(); err != nil {
 		return err
 	}
 	if err := w.w.Compact(ctx, full); err != nil {

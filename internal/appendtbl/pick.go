@@ -71,6 +71,12 @@ func (o PickOptions) Pick(files []*manifest.DataFile, ordered, all bool) [][]*ma
 	return o.anywhere(files, all)
 }
 
+// Due gives those of the files of a bucket that a compaction would join now, all that can be if all; none if there is nothing
+// to do. It reads no files.
+func (t *Table) Due(files []*manifest.DataFile, all bool) []*manifest.DataFile {
+	return slices.Concat(t.c.Pick.Pick(files, t.c.Ordered, all)...)
+}
+
 func (o PickOptions) neighbours(files []*manifest.DataFile, all bool) [][]*manifest.DataFile {
 	files = slices.SortedFunc(slices.Values(files), inOrder)
 	var out [][]*manifest.DataFile
