@@ -9,9 +9,9 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// engines are the merge engines of the histories. The model has more: partial-update, aggregation and first-row are to be
+// engines are the merge engines of the histories. The model has more: aggregation and first-row are to be
 // added when the library has them.
-var engines = []string{"deduplicate"}
+var engines = []string{"deduplicate", "partial-update"}
 
 // function is an aggregate function of the model, on values of one column, oldest first; nil is NULL.
 type function struct {
