@@ -208,7 +208,6 @@ func TestRefusedOptions(t *testing.T) {
 	for i, x := range []opts{
 		{"delete.force-produce-changelog": "true"},
 		{"changelog-producer": "lookup"},
-		{"merge-engine": "aggregation"},
 		{"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"},
 		{"deletion-vectors.enabled": "true"},
 		{"type": "format-table"},

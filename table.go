@@ -23,6 +23,7 @@ import (
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/mergefn"
+	"github.com/tarnlake/tarn/internal/mergefn/agg"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/plan"
@@ -190,10 +191,14 @@ func (t *Table) engine(keys []string) (mergefn.Engine, error) {
 	o := t.opts
 	e, err := mergefn.New(options.MergeEngine.Get(o), mergefn.Config{
 		Fields: t.schema.Fields, Keys: keys, Sequence: options.SequenceField.Get(o), IgnoreDelete: options.IgnoreDelete.Get(o),
-		IgnoreUpdateBefore: options.IgnoreUpdateBefore.Get(o), Options: t.schema.Options,
+		IgnoreUpdateBefore: options.IgnoreUpdateBefore.Get(o), Options: o.Values(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrUnsupported, err)
+		kind := ErrInvalid
+		if errors.Is(err, mergefn.ErrLater) || errors.Is(err, agg.ErrLater) {
+			kind = ErrUnsupported
+		}
+		return nil, fmt.Errorf("table %s: %w: %w", t.id, kind, err)
 	}
 	return e, nil
 }

@@ -190,6 +190,10 @@ func dropDeletes(in *mergefn.Input, out *mergefn.Output) error {
 		out.Parts[i].Rows = pick(out.Parts[i].Rows, keep)
 	}
 	for i, c := range out.Computed {
+		if c.Rows != nil {
+			out.Computed[i].Rows = pick(c.Rows, keep)
+			continue
+		}
 		refs := make([]batch.Ref, len(keep))
 		for k, x := range keep {
 			refs[k].Row = x
@@ -250,7 +254,10 @@ func (j *job) gatherOne(in *mergefn.Input, out *mergefn.Output, from, to int) (b
 		}
 		name := j.in[c].Name
 		if k := slices.IndexFunc(out.Computed, func(x mergefn.Computed) bool { return x.Column == name }); k >= 0 {
-			cols[i] = array.NewSlice(out.Computed[k].Values, int64(from), int64(to))
+			var err error
+			if cols[i], err = computed(in.Window, c, &out.Computed[k], from, to); err != nil {
+				return batch.Batch{}, err
+			}
 			continue
 		}
 		s := sel
@@ -274,4 +281,16 @@ func (j *job) gatherOne(in *mergefn.Input, out *mergefn.Output, from, to int) (b
 		}
 	}
 	return b, nil
+}
+
+// computed gives rows of a column that the engine made, or some of it.
+func computed(window []arrow.RecordBatch, col int, c *mergefn.Computed, from, to int) (arrow.Array, error) {
+	if c.Rows == nil {
+		return array.NewSlice(c.Values, int64(from), int64(to)), nil
+	}
+	arrs := make([]arrow.Array, len(window), len(window)+1)
+	for i, rec := range window {
+		arrs[i] = rec.Column(col)
+	}
+	return batch.GatherArrays(append(arrs, c.Values), batch.Select(c.Rows[from:to]))
 }

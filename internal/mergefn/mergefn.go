@@ -6,6 +6,7 @@
 package mergefn
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,12 +21,16 @@ import (
 
 // engines are the merge engines by the value of the table option `merge-engine`.
 var engines = map[string]func(Config) (Engine, error){
+	"aggregation":    newAggregation,
 	"deduplicate":    newDeduplicate,
 	"partial-update": newPartialUpdate,
 }
 
 // later are engines of the format that are not there yet, to say so by name.
-var later = []string{"aggregation", "first-row"}
+var later = []string{"first-row"}
+
+// ErrLater is in the error of an engine that is not there yet.
+var ErrLater = errors.New("not supported yet")
 
 // Config is what engines know of the table.
 type Config struct {
@@ -92,10 +97,13 @@ type Part struct {
 	Rows    []batch.Ref // one for each of Output.Rows
 }
 
-// Computed is a column that an engine made, of the length of Output.Rows.
+// Computed is a column of values that an engine made.
 type Computed struct {
 	Column string
 	Values arrow.Array
+	// Rows say for each of Output.Rows where its value is: in the window or, where Src is the number of batches of the window, in
+	// Values. Nil: Values has one for each of them.
+	Rows []batch.Ref
 }
 
 // New makes the engine of a table; name is the value of `merge-engine`, "" for deduplicate.
@@ -108,7 +116,7 @@ func New(name string, c Config) (Engine, error) {
 	}
 	known := strings.Join(slices.Sorted(maps.Keys(engines)), ", ")
 	if slices.Contains(later, strings.ToLower(name)) {
-		return nil, fmt.Errorf("merge-engine %q is not supported yet (supported: %s)", name, known)
+		return nil, fmt.Errorf("merge-engine %q is %w (supported: %s)", name, ErrLater, known)
 	}
 	return nil, fmt.Errorf("unknown merge-engine %q (known: %s)", name, known)
 }

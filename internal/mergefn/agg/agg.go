@@ -6,6 +6,7 @@
 package agg
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,6 +83,9 @@ type Result struct {
 	Values arrow.Array // the values themselves
 }
 
+// ErrLater is in the error of a function that is not there yet.
+var ErrLater = errors.New("not supported yet")
+
 // New makes the function of a column. Errors name what is wrong with its name, type or options; they do not
 // name the column.
 func New(name string, c Config) (Func, error) {
@@ -89,7 +93,7 @@ func New(name string, c Config) (Func, error) {
 	f, ok := funcs[name]
 	switch {
 	case slices.Contains(later, name):
-		return nil, fmt.Errorf("aggregate function %s is not supported yet (there are: %s)", name, strings.Join(slices.Sorted(maps.Keys(funcs)), ", "))
+		return nil, fmt.Errorf("aggregate function %s is %w (there are: %s)", name, ErrLater, strings.Join(slices.Sorted(maps.Keys(funcs)), ", "))
 	case !ok:
 		return nil, fmt.Errorf("unknown aggregate function %q (known: %s)", name, strings.Join(slices.Sorted(maps.Keys(funcs)), ", "))
 	}

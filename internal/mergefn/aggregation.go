@@ -1,0 +1,115 @@
+package mergefn
+
+import (
+	"slices"
+
+	"github.com/tarnlake/tarn/internal/batch"
+	"github.com/tarnlake/tarn/internal/mergefn/agg"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/types"
+)
+
+// aggregation folds the versions of a key, each column by a function of its own.
+type aggregation struct {
+	columns []column
+	remove  bool // a -D takes away all of the key, not its values from the columns
+}
+
+func newAggregation(c Config) (Engine, error) {
+	a := aggregation{remove: c.isSet("aggregation.remove-record-on-delete")}
+	o := options.Of(c.Options, 0)
+	for _, f := range c.Fields {
+		var name, option string
+		switch {
+		case slices.Contains(c.Sequence, f.Name):
+			name = "last_value" // of the newest version, as it is the newest by these columns
+		case slices.Contains(c.Keys, f.Name):
+			continue
+		default:
+			name, option = functionOf(o, f.Name)
+		}
+		if name == "" {
+			name = "last_non_null_value"
+		}
+		col, err := c.newColumn(f, name, option)
+		if err != nil {
+			return nil, err
+		}
+		a.columns = append(a.columns, col)
+	}
+	return a, nil
+}
+
+func (aggregation) Needs([]string) []string { return nil }
+func (aggregation) NeedsKinds() bool        { return true }
+
+// Identity implements Engine. A row that is taken back before there is one waits as it is for those that it is taken from.
+func (aggregation) Identity() bool { return true }
+
+// PreMerge implements Engine. Functions such as product lose what is taken back before there is a value (BUGS B026).
+func (aggregation) PreMerge() bool { return false }
+
+// Merge implements Engine. Versions that are alone are the result, as they are: they may be folded values already, such as a
+// count (BUGS B130).
+func (a aggregation) Merge(in *Input) (*Output, error) {
+	n := len(in.Ends)
+	if n == len(in.Refs) {
+		return &Output{Rows: in.Refs}, nil
+	}
+	out := &Output{Rows: make([]batch.Ref, n)}
+	if in.Kinds != nil {
+		out.Kinds = make([]int8, n) // of what is folded: +I
+	}
+	f := a.folding(in, out)
+	for i := range a.columns {
+		if err := a.columns[i].fold(in, f, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// folding sets rows and kinds of the result and tells what is to be folded.
+func (a aggregation) folding(in *Input, out *Output) *folded {
+	f := &folded{refs: make([]batch.Ref, 0, len(in.Refs)), ends: make([]int32, 0, len(in.Ends)), rows: make([]batch.Ref, len(in.Ends))}
+	folded := int32(len(in.Window))
+	retracts := false
+	from := int32(0)
+	for i, end := range in.Ends {
+		last := in.Refs[end-1]
+		out.Rows[i] = last
+		first := from
+		if a.remove && in.Kinds != nil {
+			for first = end - 1; first > from && in.Kind(in.Refs[first]) != types.Delete; {
+				first--
+			}
+		}
+		from = end
+		if first == end-1 {
+			f.rows[i] = last
+			if out.Kinds != nil {
+				out.Kinds[i] = int8(in.Kind(last))
+			}
+			continue
+		}
+		f.rows[i] = batch.Ref{Src: folded, Row: int32(len(f.ends))}
+		f.refs = append(f.refs, in.Refs[first:end]...)
+		if in.Kinds != nil {
+			retracts = retracts || slices.ContainsFunc(in.Refs[first:end], func(r batch.Ref) bool { return in.Kind(r).IsRetract() })
+		}
+		f.ends = append(f.ends, int32(len(f.refs)))
+	}
+	if retracts {
+		f.ops = make([]agg.Op, len(f.refs))
+		for i, r := range f.refs {
+			// What comes after a -D that removes all goes on from the values of the -D, as in Paimon.
+			if k := in.Kind(r); k.IsRetract() && (!a.remove || k != types.Delete) {
+				f.ops[i] = agg.Retract
+			}
+		}
+	}
+	if len(f.ends) == len(in.Ends) {
+		f.rows = nil
+	}
+	return f
+}
