@@ -121,3 +121,38 @@ func TestAggregationRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The first row of a key stays. Readers see what was compacted, and writers that may compact do so when they commit.
+func TestFirstRow(t *testing.T) {
+	c := open(t)
+	tab := declare(t, c, "d.t", "k! INT, v STRING", "", opts{"merge-engine": "first-row"})
+	put(t, tab, []string{`[1,"a"]`, `[1,"b"]`, `[2,"x"]`}, []string{`[1,"c"]`, `[3,"y"]`})
+	same(t, tab, "", "", `[1,"a"]`, `[2,"x"]`, `[3,"y"]`)
+	same(t, tab, "", `v = 'c'`)
+	compact(t, tab)
+	same(t, tab, "", "", `[1,"a"]`, `[2,"x"]`, `[3,"y"]`)
+
+	late := declare(t, c, "d.late", "k! INT, v STRING", "", opts{"merge-engine": "first-row", "write-only": "true", "ignore-delete": "true"})
+	put(t, late, []string{`[1,"a"]`}, []string{`-D[1,"a"]`, `[1,"b"]`})
+	same(t, late, "", "")
+	later, err := late.With(t.Context(), map[string]string{"write-only": "false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := later.Compact(t.Context(), tarn.CompactOptions{Full: true}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, late, "", "", `[1,"a"]`)
+
+	w, err := tab.NewWriter(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err = w.Write(t.Context(), rows(t, tab, objects(t, tab, []string{`-D[1,"a"]`})...)); err == nil {
+		_, err = w.Commit(t.Context())
+	}
+	if err == nil || !strings.Contains(err.Error(), "ignore-delete") {
+		t.Errorf("a delete: %v", err)
+	}
+}

@@ -160,7 +160,7 @@ func (t *Table) levels() lsm.LevelOptions {
 	o := t.opts
 	l := lsm.LevelOptions{
 		NumLevels: options.NumLevels.Get(o), Trigger: options.CompactionTrigger.Get(o), StopTrigger: options.StopTrigger.Get(o),
-		SizeRatio: options.SizeRatio.Get(o), MaxSizeAmp: options.MaxAmplification.Get(o), ForceUp: options.ForceUpLevel0.Get(o) || options.ForceLookup.Get(o),
+		SizeRatio: options.SizeRatio.Get(o), MaxSizeAmp: options.MaxAmplification.Get(o), ForceUp: options.ForceUpLevel0.Get(o) || t.batchLevels() != nil || options.ForceLookup.Get(o),
 		Interval: options.OptimizeInterval.Get(o).Milliseconds(),
 	}
 	if l.SizeRatio == 0 {

@@ -166,7 +166,7 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 		Store: lsm.Files(t.files), Fields: t.schema.Fields, Keys: keys, Engine: engine, Sequence: options.SequenceField.Get(o),
 		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(), Changelog: producers[options.ChangelogProducer.Get(o)],
 		TargetFileSize: t.targetFileSize(), WriteBuffer: options.WriteBuffer.Get(o), Spill: t.spill(), FanIn: t.fanIn(), RewriteAll: options.ForceRewrite.Get(o),
-		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o),
+		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o) || t.batchLevels() != nil, // readers leave out level 0
 		ClockMillis: t.env.wallMillis, Events: t.treeEvents(), Expiry: t.expiry(), Unchanged: t.unchanged(),
 	})
 	if err != nil {
@@ -195,7 +195,7 @@ func (t *Table) engine(keys []string) (mergefn.Engine, error) {
 	})
 	if err != nil {
 		kind := ErrInvalid
-		if errors.Is(err, mergefn.ErrLater) || errors.Is(err, agg.ErrLater) {
+		if errors.Is(err, agg.ErrLater) {
 			kind = ErrUnsupported
 		}
 		return nil, fmt.Errorf("table %s: %w: %w", t.id, kind, err)

@@ -12,8 +12,7 @@ import (
 
 func TestUnknownEngineNamesTheKnownOnes(t *testing.T) {
 	for name, want := range map[string]string{
-		"dedup":     `unknown merge-engine "dedup" (known: aggregation, deduplicate, partial-update)`,
-		"first-row": `merge-engine "first-row" is not supported yet (supported: aggregation, deduplicate, partial-update)`,
+		"dedup": `unknown merge-engine "dedup" (known: aggregation, deduplicate, first-row, partial-update)`,
 	} {
 		if _, err := New(name, Config{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", name, err)

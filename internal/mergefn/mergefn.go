@@ -6,7 +6,6 @@
 package mergefn
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,14 +22,9 @@ import (
 var engines = map[string]func(Config) (Engine, error){
 	"aggregation":    newAggregation,
 	"deduplicate":    newDeduplicate,
+	"first-row":      newFirstRow,
 	"partial-update": newPartialUpdate,
 }
-
-// later are engines of the format that are not there yet, to say so by name.
-var later = []string{"first-row"}
-
-// ErrLater is in the error of an engine that is not there yet.
-var ErrLater = errors.New("not supported yet")
 
 // Config is what engines know of the table.
 type Config struct {
@@ -115,8 +109,5 @@ func New(name string, c Config) (Engine, error) {
 		return f(c)
 	}
 	known := strings.Join(slices.Sorted(maps.Keys(engines)), ", ")
-	if slices.Contains(later, strings.ToLower(name)) {
-		return nil, fmt.Errorf("merge-engine %q is %w (supported: %s)", name, ErrLater, known)
-	}
 	return nil, fmt.Errorf("unknown merge-engine %q (known: %s)", name, known)
 }
