@@ -148,6 +148,8 @@ func TestChangelogFullCompaction(t *testing.T) {
 		{"local-sort.max-num-file-handles": "2", "num-sorted-run.compaction-trigger": "20"},
 		{"target-file-size": "1 kb", "num-sorted-run.compaction-trigger": "2", "num-levels": "4"},
 		{"full-compaction.delta-commits": "2"},
+		{"merge-engine": "aggregation", "fields.s.aggregate-function": "sum", "ignore-delete": "true"},
+		{"merge-engine": "aggregation", "fields.s.aggregate-function": "sum", "ignore-delete": "true", "changelog-producer.row-deduplicate": "true"},
 	} {
 		o := opts{"bucket": "1", "changelog-producer": "full-compaction", "num-sorted-run.compaction-trigger": "3"}
 		for k, v := range more {

@@ -168,9 +168,12 @@ func arrange(in *mergefn.Input, out *mergefn.Output, changes []change, j *job) (
 		for i, rec := range in.Window {
 			arrs[i] = rec.Column(j.byName[c.Column])
 		}
-		made := make([]batch.Ref, len(out.Rows))
-		for i := range made {
-			made[i] = batch.Ref{Src: int32(len(in.Window)), Row: int32(i)}
+		made := c.Rows
+		if made == nil {
+			made = make([]batch.Ref, len(out.Rows))
+			for i := range made {
+				made[i] = batch.Ref{Src: int32(len(in.Window)), Row: int32(i)}
+			}
 		}
 		values, err := batch.GatherArrays(append(arrs, c.Values), batch.Select(pick(made)))
 		if err != nil {
@@ -192,7 +195,13 @@ func (l *changeLog) same(j *job, in *mergefn.Input, out *mergefn.Output, old bat
 		}
 		was := in.Window[old.Src].Column(col)
 		if k := slices.IndexFunc(out.Computed, func(c mergefn.Computed) bool { return c.Column == name }); k >= 0 {
-			if !sameValue(was, int(old.Row), out.Computed[k].Values, int(row)) {
+			values, at := out.Computed[k].Values, int(row)
+			if rows := out.Computed[k].Rows; rows != nil {
+				if at = int(rows[row].Row); int(rows[row].Src) < len(in.Window) {
+					values = in.Window[rows[row].Src].Column(col)
+				}
+			}
+			if !sameValue(was, int(old.Row), values, at) {
 				return false
 			}
 			continue
