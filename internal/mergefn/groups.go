@@ -131,7 +131,7 @@ func (g *group) has(name string) bool {
 // sequences are the sequences of a group in the batches of a window.
 type sequences struct {
 	keys  []kv.Keys
-	valid [][]validity // of each column; not all columns are NULL where one is valid
+	valid [][]agg.Validity // of each column; not all columns are NULL where one is valid
 }
 
 func (g *group) look(in *Input) (*sequences, error) {
@@ -147,7 +147,7 @@ func (g *group) look(in *Input) (*sequences, error) {
 			all[i] = rec.Column(c)
 			cols[i] = append(cols[i], all[i])
 		}
-		s.valid = append(s.valid, validities(all))
+		s.valid = append(s.valid, agg.Validities(all))
 	}
 	for i := range cols {
 		var err error
@@ -161,7 +161,7 @@ func (g *group) look(in *Input) (*sequences, error) {
 // empty reports whether a row has no sequence: it leaves the group alone.
 func (s *sequences) empty(r batch.Ref) bool {
 	for _, v := range s.valid {
-		if v[r.Src].at(r.Row) {
+		if v[r.Src].At(r.Row) {
 			return false
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/kv"
+	"github.com/tarnlake/tarn/internal/mergefn/agg"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/types"
 )
@@ -99,7 +99,7 @@ func (p *partialUpdate) Merge(in *Input) (*Output, error) {
 	}
 	for _, name := range p.columns {
 		if c, ok := in.Columns[name]; ok {
-			if rows := m.lastValues(validities(m.column(c)), out.Rows); rows != nil {
+			if rows := m.lastValues(agg.Validities(m.column(c)), out.Rows); rows != nil {
 				out.Parts = append(out.Parts, Part{Columns: []string{name}, Rows: rows})
 			}
 		}
@@ -271,20 +271,20 @@ const PartialDeletes = "merge-engine partial-update takes -D and -U only if an o
 var errPartialDelete = errors.New("a row is of kind -D or -U, and " + PartialDeletes)
 
 // lastValues gives for each key the last version in which a column is not NULL; nil if it is the newest of all, rows.
-func (m *merging) lastValues(valid []validity, rows []batch.Ref) []batch.Ref {
-	if m.Kinds == nil && !slices.ContainsFunc(valid, func(v validity) bool { return v.bits != nil }) {
+func (m *merging) lastValues(valid []agg.Validity, rows []batch.Ref) []batch.Ref {
+	if m.Kinds == nil && !slices.ContainsFunc(valid, func(v agg.Validity) bool { return !v.Full() }) {
 		return nil
 	}
 	var out []batch.Ref
 	from := int32(0)
 	for k, end := range m.Ends {
 		last := end - 1
-		if end-from > 1 && (m.Kinds != nil || !valid[rows[k].Src].at(rows[k].Row)) {
+		if end-from > 1 && (m.Kinds != nil || !valid[rows[k].Src].At(rows[k].Row)) {
 			first, _, whole := m.base(k, from)
 			r := batch.NullRef
 			for i := last; i >= first; i-- {
 				c := m.Refs[i]
-				if (!m.retract(i) || i == first && whole) && valid[c.Src].at(c.Row) {
+				if (!m.retract(i) || i == first && whole) && valid[c.Src].At(c.Row) {
 					r = c
 					break
 				}
@@ -297,26 +297,6 @@ func (m *merging) lastValues(valid []validity, rows []batch.Ref) []batch.Ref {
 			}
 		}
 		from = end
-	}
-	return out
-}
-
-// validity tells which rows of a column of a batch are not NULL.
-type validity struct {
-	bits []byte // nil: all are valid
-	off  int
-}
-
-func (v validity) at(row int32) bool {
-	return v.bits == nil || bitutil.BitIsSet(v.bits, v.off+int(row))
-}
-
-func validities(col []arrow.Array) []validity {
-	out := make([]validity, len(col))
-	for i, a := range col {
-		if a.NullN() > 0 {
-			out[i] = validity{a.NullBitmapBytes(), a.Data().Offset()}
-		}
 	}
 	return out
 }

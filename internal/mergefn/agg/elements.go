@@ -13,13 +13,13 @@ import (
 
 // elements is a column of lists or maps, seen as one window of their elements: references are to those.
 type elements struct {
-	valid []validity // of the lists
+	valid []Validity // of the lists
 	offs  [][]int32
 	arrs  []arrow.Array
 }
 
 func elementsOf(col []arrow.Array) *elements {
-	e := &elements{valid: validities(col), offs: make([][]int32, len(col)), arrs: make([]arrow.Array, len(col))}
+	e := &elements{valid: Validities(col), offs: make([][]int32, len(col)), arrs: make([]arrow.Array, len(col))}
 	for i, a := range col {
 		e.offs[i], e.arrs[i] = offsets(a.Data()), a.(array.ListLike).ListValues()
 	}
@@ -78,7 +78,7 @@ func (e *elements) fold(in *Input, t types.Type, g gathering) (Result, error) {
 		some := false
 		for i := from; i < end; i++ {
 			r := in.Refs[i]
-			if !e.valid[r.Src].at(r.Row) {
+			if !e.valid[r.Src].At(r.Row) {
 				continue
 			}
 			els = e.of(els[:0], r)

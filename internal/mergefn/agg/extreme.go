@@ -22,13 +22,13 @@ type extreme struct {
 func (*extreme) Retracts() bool { return false }
 
 func (f *extreme) Fold(in *Input) (Result, error) {
-	valid, order := validities(in.Column), orderOf(f.t, in.Column)
+	valid, order := Validities(in.Column), orderOf(f.t, in.Column)
 	out := make([]batch.Ref, len(in.Ends))
 	from := int32(0)
 	for i, end := range in.Ends {
 		best := batch.NullRef
 		for _, r := range in.Refs[from:end] {
-			if valid[r.Src].at(r.Row) && (best == batch.NullRef || f.sign*order(r, best) < 0) {
+			if valid[r.Src].At(r.Row) && (best == batch.NullRef || f.sign*order(r, best) < 0) {
 				best = r
 			}
 		}

@@ -68,7 +68,7 @@ func (f *mergeMap) Fold(in *Input) (Result, error) {
 		for i, v := range values {
 			times[i] = v.(*array.Struct).Field(f.time)
 		}
-		m2.null, m2.time = validities(values), textsOf(times)
+		m2.null, m2.time = Validities(values), textsOf(times)
 	}
 	return e.fold(in, f.t, &m2)
 }
@@ -102,20 +102,20 @@ func (m *merged) retract(els []batch.Ref) error {
 // the key away whatever its time; values without a time count only in the map that is first.
 type timed struct {
 	merged
-	null []validity // of values
+	null []Validity // of values
 	time texts
 }
 
 func (t *timed) add(els []batch.Ref) error {
 	for _, r := range els {
 		switch i, ok := t.find(r); {
-		case !t.null[r.Src].at(r.Row):
+		case !t.null[r.Src].At(r.Row):
 			t.remove(r)
 		case t.time.isNull(r):
 		case !ok:
 			t.append(r)
 		default:
-			if had := t.entries[i]; !t.null[had.Src].at(had.Row) || t.time.isNull(had) || bytes.Compare(t.time.at(r), t.time.at(had)) > 0 {
+			if had := t.entries[i]; !t.null[had.Src].At(had.Row) || t.time.isNull(had) || bytes.Compare(t.time.at(r), t.time.at(had)) > 0 {
 				t.entries[i] = r
 			}
 		}

@@ -98,7 +98,7 @@ func (f *nested) Retracts() bool { return !f.partial }
 
 func (f *nested) Fold(in *Input) (Result, error) {
 	e := elementsOf(in.Column)
-	rows := nestedRows{nested: f, null: validities(e.arrs)}
+	rows := nestedRows{nested: f, null: Validities(e.arrs)}
 	if len(e.arrs) > 0 {
 		for _, i := range f.key {
 			rows.keys = append(rows.keys, e.member(i))
@@ -117,7 +117,7 @@ func (f *nested) Fold(in *Input) (Result, error) {
 			if len(e.arrs) > 0 {
 				m = e.member(i)
 			}
-			p.columns, p.valid = append(p.columns, m), append(p.valid, validities(m))
+			p.columns, p.valid = append(p.columns, m), append(p.valid, Validities(m))
 		}
 		p.rows = make([][]batch.Ref, len(p.columns))
 		return e.fold(in, f.t, p)
@@ -129,9 +129,9 @@ func (f *nested) Fold(in *Input) (Result, error) {
 
 // nullsFirst orders rows of a column with NULL before all others.
 func nullsFirst(col []arrow.Array, order func(a, b batch.Ref) int) func(a, b batch.Ref) int {
-	valid := validities(col)
+	valid := Validities(col)
 	return func(a, b batch.Ref) int {
-		switch x, y := valid[a.Src].at(a.Row), valid[b.Src].at(b.Row); {
+		switch x, y := valid[a.Src].At(a.Row), valid[b.Src].At(b.Row); {
 		case x && y:
 			return order(a, b)
 		case x:
@@ -146,12 +146,12 @@ func nullsFirst(col []arrow.Array, order func(a, b batch.Ref) int) func(a, b bat
 // nestedRows are the rows of the lists of a column.
 type nestedRows struct {
 	*nested
-	null  []validity
+	null  []Validity
 	keys  [][]arrow.Array // columns of the key
 	order []func(a, b batch.Ref) int
 }
 
-func (n *nestedRows) isNull(r batch.Ref) bool { return !n.null[r.Src].at(r.Row) }
+func (n *nestedRows) isNull(r batch.Ref) bool { return !n.null[r.Src].At(r.Row) }
 
 func (n *nestedRows) keyOf(dst []byte, r batch.Ref) []byte {
 	for _, col := range n.keys {
@@ -296,7 +296,7 @@ type partialRows struct {
 	nestedRows
 	keyed
 	columns [][]arrow.Array // of each field of the rows
-	valid   [][]validity
+	valid   [][]Validity
 	rows    [][]batch.Ref // for each field where its value is, for the rows of all groups
 	from    int           // where the group begins in rows
 }
@@ -340,7 +340,7 @@ func (p *partialRows) complete(r batch.Ref, over bool) error {
 		}
 	}
 	for i, rows := range p.rows {
-		if had := &rows[p.from+int(at)]; p.valid[i][r.Src].at(r.Row) && (over || *had == batch.NullRef) {
+		if had := &rows[p.from+int(at)]; p.valid[i][r.Src].At(r.Row) && (over || *had == batch.NullRef) {
 			*had = r
 		}
 	}

@@ -12,8 +12,8 @@ type picking struct {
 func (p *picking) Retracts() bool { return p.retracts }
 
 func (p *picking) Fold(in *Input) (Result, error) {
-	valid := validities(in.Column)
-	null := func(r batch.Ref) bool { return !valid[r.Src].at(r.Row) }
+	valid := Validities(in.Column)
+	null := func(r batch.Ref) bool { return !valid[r.Src].At(r.Row) }
 	out := make([]batch.Ref, len(in.Ends))
 	from := int32(0)
 	var ops []Op

@@ -9,21 +9,26 @@ import (
 	"github.com/tarnlake/tarn/internal/batch"
 )
 
-// validity tells which rows of a column are not NULL.
-type validity struct {
+// Validity tells which rows of a column of a batch are not NULL. It is a view of the column.
+type Validity struct {
 	bits []byte // nil: all are valid
 	off  int
 }
 
-func (v validity) at(row int32) bool {
+// Full reports whether no row is NULL.
+func (v Validity) Full() bool { return v.bits == nil }
+
+// At reports whether a row is not NULL.
+func (v Validity) At(row int32) bool {
 	return v.bits == nil || bitutil.BitIsSet(v.bits, v.off+int(row))
 }
 
-func validities(col []arrow.Array) []validity {
-	out := make([]validity, len(col))
+// Validities are those of a column in the batches of a window.
+func Validities(col []arrow.Array) []Validity {
+	out := make([]Validity, len(col))
 	for i, a := range col {
 		if a.NullN() > 0 {
-			out[i] = validity{a.NullBitmapBytes(), a.Data().Offset()}
+			out[i] = Validity{a.NullBitmapBytes(), a.Data().Offset()}
 		}
 	}
 	return out
@@ -32,18 +37,18 @@ func validities(col []arrow.Array) []validity {
 // vector is a column of values of fixed width in the batches of a window.
 type vector[T arrow.FixedWidthType] struct {
 	values [][]T
-	valid  []validity
+	valid  []Validity
 }
 
 func vectorOf[T arrow.FixedWidthType](col []arrow.Array) vector[T] {
-	v := vector[T]{values: make([][]T, len(col)), valid: validities(col)}
+	v := vector[T]{values: make([][]T, len(col)), valid: Validities(col)}
 	for i, a := range col {
 		v.values[i] = arrow.GetValues[T](a.Data(), 1)
 	}
 	return v
 }
 
-func (v *vector[T]) isNull(r batch.Ref) bool { return !v.valid[r.Src].at(r.Row) }
+func (v *vector[T]) isNull(r batch.Ref) bool { return !v.valid[r.Src].At(r.Row) }
 func (v *vector[T]) at(r batch.Ref) T        { return v.values[r.Src][r.Row] }
 
 // fixed is a column of values of fixed width that grows.
@@ -78,11 +83,11 @@ func (f *fixed[T]) array(t arrow.DataType) arrow.Array {
 type texts struct {
 	offs  [][]int32
 	bytes [][]byte
-	valid []validity
+	valid []Validity
 }
 
 func textsOf(col []arrow.Array) texts {
-	t := texts{make([][]int32, len(col)), make([][]byte, len(col)), validities(col)}
+	t := texts{make([][]int32, len(col)), make([][]byte, len(col)), Validities(col)}
 	for i, a := range col {
 		d := a.Data()
 		t.offs[i] = offsets(d)
@@ -93,7 +98,7 @@ func textsOf(col []arrow.Array) texts {
 	return t
 }
 
-func (t *texts) isNull(r batch.Ref) bool { return !t.valid[r.Src].at(r.Row) }
+func (t *texts) isNull(r batch.Ref) bool { return !t.valid[r.Src].At(r.Row) }
 
 func (t *texts) at(r batch.Ref) []byte {
 	o := t.offs[r.Src]
