@@ -271,7 +271,7 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, erro
 		return nil, err
 	}
 	out := &given{}
-	err := w.each(ctx, func(ctx context.Context, k *worker) error {
+	err := w.each(ctx, func(_ context.Context, k *worker) error {
 		for _, o := range k.order {
 			d, err := o.b.Prepare(ctx, wait)
 			if err != nil {
