@@ -279,6 +279,11 @@ func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yie
 	if err != nil {
 		return CommitResult{}, err
 	}
+	return t.replace(ctx, ow, rows)
+}
+
+// replace puts rows in the place of others.
+func (t *Table) replace(ctx context.Context, ow *commit.Overwrite, rows func(yield func(Batch, error) bool)) (CommitResult, error) {
 	w, err := t.NewWriter(ctx, &WriterOptions{fresh: true})
 	if err != nil {
 		return CommitResult{}, err

@@ -23,7 +23,7 @@ func unsupported(format string, args ...any) error {
 
 // explain makes errors of lower packages that tell of something unsupported into ErrUnsupported.
 func explain(err error) error {
-	if errors.Is(err, datafile.ErrFormat) && !errors.Is(err, ErrUnsupported) {
+	if (errors.Is(err, datafile.ErrFormat) || errors.Is(err, plan.ErrRescaled)) && !errors.Is(err, ErrUnsupported) {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	return err

@@ -197,7 +197,7 @@ func (t *Table) entriesOfBuckets(ctx context.Context, req plan.Request) ([]manif
 	}
 	for i := range entries {
 		if n, was := t.buckets(), entries[i].TotalBuckets; n > 0 && was > 0 && was != n {
-			return nil, invalid("table %s has %d buckets now, but this partition was written with %d: overwrite the partition to distribute its rows anew", t.id, n, was)
+			return nil, invalid("table %s has %d buckets now, but this partition was written with %d: rescale the partition (Table.Rescale, CALL sys.rescale) or overwrite it to distribute its rows anew", t.id, n, was)
 		}
 	}
 	return entries, nil

@@ -106,6 +106,52 @@ var procedures = map[string]procedure{
 		}
 		return fmt.Sprintf("%d files removed", len(paths)), err
 	}},
+	"rescale": {"distribute rows to another number of buckets", 1, []string{"table", "bucket_num", "partitions", "partition"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
+		var o tarn.RescaleOptions
+		if v, ok := a["bucket_num"]; ok {
+			var err error
+			if o.Buckets, err = strconv.Atoi(v); err != nil || o.Buckets < 1 {
+				return "", fmt.Errorf("%w: bucket_num: %q is no number from 1 on", tarn.ErrInvalid, v)
+			}
+		}
+		if a["partitions"] != "" && a["partition"] != "" {
+			return "", fmt.Errorf("%w: partitions and partition are the same: give one of them", tarn.ErrInvalid)
+		}
+		var err error
+		if o.Partitions, err = partitionSpecs(t, a["partitions"]+a["partition"]); err != nil {
+			return "", err
+		}
+		r, err := t.Rescale(ctx, o)
+		if err == nil && r.SnapshotID == 0 {
+			return "nothing to rescale", nil
+		}
+		return fmt.Sprintf("rescaled, snapshot %d", r.SnapshotID), err
+	}},
+}
+
+// partitionSpecs reads partitions as procedures take them: column=value,… of one, and semicolons between them.
+func partitionSpecs(t *tarn.Table, text string) ([]map[string]*string, error) {
+	var out []map[string]*string
+	for one := range strings.SplitSeq(text, ";") {
+		if strings.TrimSpace(one) == "" {
+			continue
+		}
+		spec := map[string]*string{}
+		for pair := range strings.SplitSeq(one, ",") {
+			name, value, ok := strings.Cut(pair, "=")
+			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+			i := slices.IndexFunc(t.PartitionKeys(), func(k string) bool { return strings.EqualFold(k, name) })
+			switch {
+			case !ok:
+				return nil, fmt.Errorf("%w: partition %q: write column=value, commas between columns and semicolons between partitions", tarn.ErrInvalid, one)
+			case i < 0:
+				return nil, fmt.Errorf("%w: partition %q: table %s has no partition column %s", tarn.ErrInvalid, one, t.Name(), name)
+			}
+			spec[t.PartitionKeys()[i]] = &value
+		}
+		out = append(out, spec)
+	}
+	return out, nil
 }
 
 // flag reads an argument that is true or false.
@@ -148,7 +194,7 @@ func optionalID(s string) (int64, error) {
 // known are procedures of the reference that are not supported.
 var known = []string{
 	"compact_database", "create_branch", "delete_branch", "rename_branch", "fast_forward", "rename_tag", "replace_tag", "rollback_to", "rollback_to_timestamp",
-	"rollback_to_watermark", "expire_partitions", "expire_tags", "expire_changelogs", "drop_partition", "merge_into", "rescale", "compact_manifest",
+	"rollback_to_watermark", "expire_partitions", "expire_tags", "expire_changelogs", "drop_partition", "merge_into", "compact_manifest",
 	"mark_partition_done", "migrate_table", "migrate_database", "migrate_file", "clone", "copy_files", "repair", "rewrite_file_index", "purge_files",
 	"clear_consumers", "remove_unexisting_files", "remove_unexisting_manifests", "create_tag_from_timestamp", "create_tag_from_watermark", "query_service",
 	"alter_view_dialect", "alter_column_default_value", "create_function", "alter_function", "drop_function", "trigger_tag_automatic_creation",

@@ -257,6 +257,10 @@ func TestCallArguments(t *testing.T) {
 		{`sys.remove_orphan_files('t', older_than => '0s')`, "before now", tarn.ErrInvalid},
 		{`sys.remove_orphan_files('t', older_than => '2999-01-01')`, "before now", tarn.ErrInvalid},
 		{`sys.remove_orphan_files('t', dry_run => 'perhaps')`, "dry_run", tarn.ErrInvalid},
+		{`sys.rescale('t', 0)`, "bucket_num", tarn.ErrInvalid},
+		{`sys.rescale('t', partitions => 'x=1')`, "no partition column x", tarn.ErrInvalid},
+		{`sys.rescale('t', partitions => 'x')`, "write column=value", tarn.ErrInvalid},
+		{`sys.rescale('t', partitions => 'x=1', partition => 'x=1')`, "one of them", tarn.ErrInvalid},
 		{`sys.rollback_to('t', 1)`, "rollback_to", tarn.ErrUnsupported},
 	} {
 		fails(t, s, `CALL `+c.call, c.is, c.text)
@@ -276,6 +280,23 @@ func TestCallArguments(t *testing.T) {
 	want(t, s, `CALL sys.remove_orphan_files('t', '24h', true)`, "1 files would be removed")
 	want(t, s, `CALL sys.remove_orphan_files('t', older_than => '`+later.Add(-24*time.Hour).UTC().Format(time.DateTime)+`')`, "1 files removed")
 	want(t, s, `SELECT count(*) FROM t`, "2")
+}
+
+// The number of buckets of a table changes by ALTER TABLE, and that of its partitions by CALL sys.rescale or INSERT OVERWRITE.
+func TestRescale(t *testing.T) {
+	both(t, func(t *testing.T, s *sql.Session) {
+		must(t, s, `CREATE TABLE r (d STRING, k BIGINT, v INT, PRIMARY KEY (d, k) NOT ENFORCED) PARTITIONED BY (d) WITH ('bucket' = '1');
+			INSERT INTO r SELECT d, k, k FROM range(50) AS x(k), (VALUES ('a'), ('b'), ('c')) AS y(d);
+			ALTER TABLE r SET ('bucket' = '4')`)
+		fails(t, s, `INSERT INTO r VALUES ('a', 1, 1)`, tarn.ErrInvalid, "sys.rescale")
+		want(t, s, `CALL sys.rescale('r', partitions => 'd=a'); CALL sys.rescale('r', partitions => 'D = a')`, "rescaled, snapshot 2 / nothing to rescale")
+		must(t, s, `INSERT OVERWRITE r SELECT * FROM r WHERE d = 'b'; INSERT INTO r VALUES ('a', 1, -1), ('b', 1, -1)`)
+		fails(t, s, `INSERT INTO r VALUES ('c', 1, 1)`, tarn.ErrInvalid, "4 buckets")
+		want(t, s, `CALL sys.rescale('r', 4)`, "rescaled, snapshot 5")
+		must(t, s, `INSERT INTO r VALUES ('c', 1, -1)`)
+		want(t, s, `SELECT d, count(*), sum(v) FROM r GROUP BY d ORDER BY d`, "a|50|1223 / b|50|1223 / c|50|1223")
+		want(t, s, `SELECT count(*) FROM r$buckets`, "12")
+	})
 }
 
 // DuckDB does not know every compression that files have, LZ4 as Hadoop frames it: such files are read by the library,

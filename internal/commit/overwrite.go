@@ -18,6 +18,9 @@ type Overwrite struct {
 	// Dynamic replaces the partitions that the new files lie in; without new files it does nothing.
 	// Match is not asked.
 	Dynamic bool
+	// Onto names the files and index files that the new ones were made of, if not nil: where others are in what is replaced, that is
+	// a conflict.
+	Onto map[string]bool
 	// Postponed also replaces files that wait in bucket -2 for their bucket.
 	Postponed bool
 }
@@ -50,7 +53,7 @@ func MatchPartition(columns []types.Field, spec map[string]types.Datum) (func([]
 }
 
 // CommitOverwrite replaces what the table has, or some partitions of it, by the files that the deltas
-// add, whatever others commit meanwhile. Without deltas it empties them. Changelogs of the deltas are not
+// add, whatever others commit meanwhile (but see Overwrite.Onto). Without deltas it empties them. Changelogs of the deltas are not
 // committed: an overwrite has none. Errors are those of Commit.
 func (c *Committer) CommitOverwrite(ctx context.Context, id ID, w Overwrite, deltas []manifest.Delta, o Options) (Result, error) {
 	c.mu.Lock()
@@ -135,6 +138,7 @@ func (c *Committer) replace(ctx context.Context, w *Overwrite, match func(string
 	}
 	l.each(wanted, func(e manifest.Entry) {
 		if e.Bucket >= 0 || w.Postponed {
+			ch.late(w, e.File.Name)
 			e.Kind = manifest.Delete
 			ch.files = append(ch.files, e)
 		}
@@ -150,6 +154,7 @@ func (c *Committer) replace(ctx context.Context, w *Overwrite, match func(string
 		}
 		for _, e := range entries {
 			if wanted(string(e.Partition)) {
+				ch.late(w, e.Name)
 				e.Kind = manifest.Delete
 				ch.index = append(ch.index, e)
 			}
@@ -221,4 +226,11 @@ func (c *Committer) upgrade(files []manifest.Entry) ([]manifest.Entry, error) {
 		}
 	}
 	return out, nil
+}
+
+// late notes a file to be replaced that came after the new ones were made.
+func (ch *changes) late(w *Overwrite, file string) {
+	if w.Onto != nil && !w.Onto[file] && ch.conflict == nil {
+		ch.conflict = conflictf("file %s came after the rows to replace were read", file)
+	}
 }

@@ -157,6 +157,23 @@ func TestRescale(t *testing.T) {
 	wantConflict(t, err, snapshot.Append, "4 buckets")
 }
 
+// Rows that were made of some files do not replace others that came meanwhile, nor their indexes.
+func TestOverwriteOnto(t *testing.T) {
+	e, c := partEnv(t)
+	indexed := e.inPart("x3", "x", int64(1), 0)
+	indexed.Index = []manifest.IndexEntry{indexEntry(manifest.Add, "HASH", "h1")}
+	mustCommit(t, c, id("u", 2), Options{}, indexed)
+	n := []manifest.Delta{e.inPart("z", "x", int64(1), 0)}
+	for i, onto := range []map[string]bool{{"x1": true, "h1": true}, {"x3": true, "h1": true}, {"x1": true, "x3": true}} {
+		_, err := c.CommitOverwrite(t.Context(), id("o", int64(i)), Overwrite{Dynamic: true, Onto: onto}, n, Options{})
+		wantConflict(t, err, snapshot.Overwrite, "came after")
+	}
+	all := map[string]bool{"x1": true, "x3": true, "h1": true}
+	if _, err := c.CommitOverwrite(t.Context(), id("o", 9), Overwrite{Dynamic: true, Onto: all}, n, Options{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestUpgrade(t *testing.T) {
 	e, _ := partEnv(t)
 	e.c.UpgradeLevel = 5

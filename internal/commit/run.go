@@ -231,6 +231,9 @@ func (c *Committer) check(ctx context.Context, ch *changes) ([]manifest.IndexEnt
 		}
 		return e
 	}
+	if ch.conflict != nil {
+		return nil, conflicted(ch.conflict)
+	}
 	discard := c.c.DiscardDuplicates && ch.kind == snapshot.Append
 	// What is added needs no look at the files that are there; deletion vectors are of some of them.
 	vectors := slices.ContainsFunc(ch.index, func(e manifest.IndexEntry) bool { return e.Type != hashIndex })

@@ -2,11 +2,30 @@ package plan
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
+
+// ErrRescaled is of the comparison of two states between which a partition got another number of buckets.
+var ErrRescaled = errors.New("the number of buckets changed between the two states, they cannot be compared")
+
+// sameBuckets refuses states whose keys lie in other buckets: bucket by bucket all of them would differ.
+func sameBuckets(from, to []manifest.Entry) error {
+	was := map[string]int{}
+	for i := range from {
+		was[string(from[i].Partition)] = from[i].TotalBuckets
+	}
+	for i := range to {
+		if n, is := was[string(to[i].Partition)], to[i].TotalBuckets; n > 0 && is > 0 && n != is {
+			return fmt.Errorf("plan: %w: it was %d and is %d", ErrRescaled, n, is)
+		}
+	}
+	return nil
+}
 
 // Between plans the comparison of two states of a table with a key: of each bucket one split, with the files of the earlier state
 // in Before. Files that both have are left out, together with all that share keys with them, where no other file does.
@@ -21,6 +40,9 @@ func (p *Planner) Between(ctx context.Context, from, to *snapshot.Snapshot, req 
 		if sides[i], err = p.Entries(ctx, snap, req); err != nil {
 			return nil, err
 		}
+	}
+	if err := sameBuckets(sides[0], sides[1]); err != nil {
+		return nil, err
 	}
 	before := map[id][]*manifest.DataFile{}
 	for _, b := range groupByBucket(sides[0]) {
