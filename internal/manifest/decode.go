@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unsafe"
+
+	"github.com/tarnlake/tarn/internal/avro"
 )
 
 // Filter leaves out entries while a manifest is decoded. All members may be nil. A filter has to
@@ -25,15 +28,15 @@ type Filter struct {
 // Decode reads the entries of a manifest. They share memory with each other and with data, which must
 // not change afterwards. The filter may be nil; its Manifest is not asked.
 func Decode(data []byte, f *Filter) ([]Entry, error) {
-	c, err := openContainer(data)
+	c, err := openFile(data)
 	if err != nil {
 		return nil, err
 	}
 	return decodeEntries(c, f)
 }
 
-func decodeEntries(c *container, f *Filter) ([]Entry, error) {
-	prog, err := compile(c.typ, entryFields)
+func decodeEntries(c *avro.Container, f *Filter) ([]Entry, error) {
+	prog, err := compile(c.Type(), entryFields)
 	if err != nil {
 		return nil, err
 	}
@@ -42,30 +45,34 @@ func decodeEntries(c *container, f *Filter) ([]Entry, error) {
 		d.f = &Filter{}
 	}
 	err = eachBlock(c, func(b []byte, count int64) error {
-		d.r = reader{b: b}
+		d.r = reader{avro.Cursor{B: b}}
 		d.room(count)
 		for range count {
 			if err := d.entry(prog); err != nil {
 				return err
 			}
 		}
-		return d.r.finish()
+		return d.r.End()
 	})
 	return d.out, err
 }
 
-// finish says whether all went well and all was read.
-func (r *reader) finish() error {
-	if r.err == nil && r.p != len(r.b) {
-		return fmt.Errorf("%d bytes too many", len(r.b)-r.p)
+// reader is a cursor that knows the fields of the format.
+type reader struct{ avro.Cursor }
+
+// openFile reads the header of a file.
+func openFile(data []byte) (*avro.Container, error) {
+	c, err := avro.Open(data)
+	if errors.Is(err, avro.ErrMagic) && (strings.HasPrefix(string(data), "ORC") || strings.HasPrefix(string(data), "PAR1")) {
+		return nil, fmt.Errorf("manifest.format other than avro: %w", errors.ErrUnsupported)
 	}
-	return r.err
+	return c, err
 }
 
-func eachBlock(c *container, f func(b []byte, count int64) error) error {
+func eachBlock(c *avro.Container, f func(b []byte, count int64) error) error {
 	for {
-		at := c.p
-		b, count, err := c.next()
+		at := c.Offset()
+		b, count, err := c.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -100,7 +107,7 @@ type decoder struct {
 
 // room makes place for the entries of a block, as far as its size makes the count credible.
 func (d *decoder) room(count int64) {
-	n := int(min(count, int64(len(d.r.b)/24+1)))
+	n := int(min(count, int64(len(d.r.B)/24+1)))
 	if d.f.Partition != nil || d.f.Bucket != nil || d.f.Entry != nil {
 		n = min(n, 32)
 	}
@@ -152,8 +159,8 @@ var (
 
 func (d *decoder) entry(prog *program) error {
 	r := &d.r
-	if r.isNull(int(prog.nullAt)) {
-		r.fail(errNull)
+	if r.IsNull(int(prog.nullAt)) {
+		r.Fail(errNull)
 	}
 	e := Entry{}
 	wanted := true
@@ -172,23 +179,23 @@ func (d *decoder) entry(prog *program) error {
 		switch s.op {
 		case opVersion:
 			// Only version 2 was ever written for manifests; 1 belongs to table store 0.1.
-			if v := r.long(); v != 2 && r.err == nil {
+			if v := r.Long(); v != 2 && r.Err == nil {
 				return fmt.Errorf("%w: %d", errVersion, v)
 			}
 		case opKind:
-			k := r.long()
-			if (k != 0 && k != 1) && r.err == nil {
+			k := r.Long()
+			if (k != 0 && k != 1) && r.Err == nil {
 				return fmt.Errorf("%w: %d", errKind, k)
 			}
 			e.Kind = Kind(k)
 		case opPartition:
-			p = d.parts.get(r.bytes(), d.f.Partition)
+			p = d.parts.get(r.Bytes(), d.f.Partition)
 			e.Partition = p.b
 			wanted = p.wanted
 		case opBucket:
-			e.Bucket = int(int32(r.long()))
+			e.Bucket = int(int32(r.Long()))
 		case opTotalBuckets:
-			e.TotalBuckets = int(int32(r.long()))
+			e.TotalBuckets = int(int32(r.Long()))
 		case opFile:
 			// Partition and bucket stand in front of the file in what all writers write.
 			if wanted && d.f.Bucket != nil {
@@ -201,8 +208,8 @@ func (d *decoder) entry(prog *program) error {
 			d.file(s.sub)
 		}
 	}
-	if r.err != nil {
-		return r.err
+	if r.Err != nil {
+		return r.Err
 	}
 	if !wanted {
 		return nil
@@ -225,11 +232,11 @@ func (d *decoder) entry(prog *program) error {
 
 // absent says whether the field is null.
 func (r *reader) absent(s *step) bool {
-	if !r.isNull(int(s.nullAt)) {
+	if !r.IsNull(int(s.nullAt)) {
 		return false
 	}
 	if s.must {
-		r.fail(fmt.Errorf("field %s is null", s.name))
+		r.Fail(fmt.Errorf("field %s is null", s.name))
 	}
 	return true
 }
@@ -239,7 +246,7 @@ func (r *reader) skipFields(p *program) {
 	for i := range p.steps {
 		s := &p.steps[i]
 		if s.op == opUnknown {
-			r.skipValue(s.unknown.typ, 0)
+			r.SkipValue(s.unknown.typ, 0)
 			continue
 		}
 		if r.absent(s) {
@@ -249,24 +256,24 @@ func (r *reader) skipFields(p *program) {
 		case opKeyStats, opValueStats:
 			r.skipFields(s.sub)
 		case opName, opMinKey, opMaxKey, opEmbeddedIndex, opExternalPath, opMinValues, opMaxValues:
-			r.bytes()
+			r.Bytes()
 		case opExtraFiles, opValueStatsCols, opWriteCols, opNullCounts:
-			for n := r.blockLen(); n > 0 && r.err == nil; n = r.blockLen() {
-				for ; n > 0 && r.err == nil; n-- {
-					if r.isNull(int(s.elemAt)) {
+			for n := r.BlockLen(); n > 0 && r.Err == nil; n = r.BlockLen() {
+				for ; n > 0 && r.Err == nil; n-- {
+					if r.IsNull(int(s.elemAt)) {
 						continue
 					}
 					if s.op == opNullCounts {
-						r.long()
+						r.Long()
 					} else {
-						r.bytes()
+						r.Bytes()
 					}
 				}
 			}
 		default:
-			r.long()
+			r.Long()
 		}
-		if r.err != nil {
+		if r.Err != nil {
 			return
 		}
 	}
@@ -276,14 +283,14 @@ func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // fileName reads the name of a file, which lies in a folder that the name does not choose.
 func (r *reader) fileName() string {
-	name := text(r.bytes())
+	name := text(r.Bytes())
 	r.checkName(name)
 	return name
 }
 
 func (r *reader) checkName(name string) {
 	if err := CheckName(name); err != nil {
-		r.fail(err)
+		r.Fail(err)
 	}
 }
 
@@ -308,48 +315,48 @@ func (d *decoder) file(prog *program) {
 		case opName:
 			f.Name = r.fileName()
 		case opSize:
-			f.Size = r.long()
+			f.Size = r.Long()
 		case opRows:
-			f.Rows = r.long()
+			f.Rows = r.Long()
 		case opMinKey:
-			f.MinKey = r.bytes()
+			f.MinKey = r.Bytes()
 		case opMaxKey:
-			f.MaxKey = r.bytes()
+			f.MaxKey = r.Bytes()
 		case opKeyStats:
 			d.stats(s.sub, &f.KeyStats)
 		case opValueStats:
 			d.stats(s.sub, &f.ValueStats)
 		case opMinSequence:
-			f.MinSequence = r.long()
+			f.MinSequence = r.Long()
 		case opMaxSequence:
-			f.MaxSequence = r.long()
+			f.MaxSequence = r.Long()
 		case opSchemaID:
-			f.SchemaID = r.long()
+			f.SchemaID = r.Long()
 		case opLevel:
-			f.Level = int(int32(r.long()))
+			f.Level = int(int32(r.Long()))
 		case opExtraFiles:
 			f.ExtraFiles = d.names(0, int(s.elemAt))
 			for _, x := range f.ExtraFiles {
 				r.checkName(x)
 			}
 		case opCreation:
-			f.CreationMillis = r.long()
+			f.CreationMillis = r.Long()
 		case opDeleteRows:
-			f.DeleteRows = r.long()
+			f.DeleteRows = r.Long()
 		case opEmbeddedIndex:
-			f.EmbeddedIndex = r.bytes()
+			f.EmbeddedIndex = r.Bytes()
 		case opSource:
-			f.Source = FileSource(r.long())
+			f.Source = FileSource(r.Long())
 		case opValueStatsCols:
 			f.ValueStatsCols, f.HasValueStatsCols = d.names(1, int(s.elemAt)), true
 		case opExternalPath:
-			f.ExternalPath = text(r.bytes())
+			f.ExternalPath = text(r.Bytes())
 		case opFirstRowID:
-			f.FirstRowID = r.long()
+			f.FirstRowID = r.Long()
 		case opWriteCols:
 			f.WriteCols, f.HasWriteCols = d.names(2, int(s.elemAt)), true
 		}
-		if r.err != nil {
+		if r.Err != nil {
 			return
 		}
 	}
@@ -358,29 +365,29 @@ func (d *decoder) file(prog *program) {
 // names reads an array of strings. The same one as before in the same place is shared.
 func (d *decoder) names(slot, elemAt int) []string {
 	r := &d.r
-	if r.p < len(r.b) && r.b[r.p] == 0 {
-		r.p++
+	if r.P < len(r.B) && r.B[r.P] == 0 {
+		r.P++
 		return nil
 	}
 	c := &d.cols[slot]
-	if bytes.HasPrefix(r.b[r.p:], c.raw) && c.raw != nil {
-		r.p += len(c.raw)
+	if bytes.HasPrefix(r.B[r.P:], c.raw) && c.raw != nil {
+		r.P += len(c.raw)
 		return c.v
 	}
-	from := r.p
+	from := r.P
 	var v []string
-	for n := r.blockLen(); n > 0 && r.err == nil; n = r.blockLen() {
-		for ; n > 0 && r.err == nil; n-- {
-			if r.isNull(elemAt) {
+	for n := r.BlockLen(); n > 0 && r.Err == nil; n = r.BlockLen() {
+		for ; n > 0 && r.Err == nil; n-- {
+			if r.IsNull(elemAt) {
 				continue
 			}
-			v = append(v, text(r.bytes()))
+			v = append(v, text(r.Bytes()))
 		}
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return nil
 	}
-	c.raw, c.v = r.b[from:r.p], v[:len(v):len(v)]
+	c.raw, c.v = r.B[from:r.P], v[:len(v):len(v)]
 	return c.v
 }
 
@@ -389,7 +396,7 @@ func (d *decoder) stats(prog *program, to *Stats) {
 	for i := range prog.steps {
 		s := &prog.steps[i]
 		if s.op == opUnknown {
-			r.skipValue(s.unknown.typ, 0)
+			r.SkipValue(s.unknown.typ, 0)
 			continue
 		}
 		if r.absent(s) {
@@ -397,9 +404,9 @@ func (d *decoder) stats(prog *program, to *Stats) {
 		}
 		switch s.op {
 		case opMinValues:
-			to.Min = r.bytes()
+			to.Min = r.Bytes()
 		case opMaxValues:
-			to.Max = r.bytes()
+			to.Max = r.Bytes()
 		case opNullCounts:
 			to.NullCounts = d.counts(int(s.elemAt))
 		}
@@ -411,26 +418,26 @@ var noCounts = []int64{}
 // counts reads null counts into the arena.
 func (d *decoder) counts(elemAt int) []int64 {
 	r := &d.r
-	n := r.blockLen()
+	n := r.BlockLen()
 	if n == 0 {
 		return noCounts
 	}
 	if int64(cap(d.nums)-len(d.nums)) < n {
-		d.nums = make([]int64, 0, max(int(n), min(4096, len(r.b))))
+		d.nums = make([]int64, 0, max(int(n), min(4096, len(r.B))))
 	}
 	from := len(d.nums)
-	for ; n > 0 && r.err == nil; n = r.blockLen() {
-		for ; n > 0 && r.err == nil; n-- {
+	for ; n > 0 && r.Err == nil; n = r.BlockLen() {
+		for ; n > 0 && r.Err == nil; n-- {
 			// Nearly all are small and not null: two bytes.
-			if p := r.p; elemAt == 0 && p+1 < len(r.b) && r.b[p] == 2 && r.b[p+1] < 0x80 {
-				c := r.b[p+1]
+			if p := r.P; elemAt == 0 && p+1 < len(r.B) && r.B[p] == 2 && r.B[p+1] < 0x80 {
+				c := r.B[p+1]
 				d.nums = append(d.nums, int64(c>>1)^-int64(c&1))
-				r.p = p + 2
+				r.P = p + 2
 				continue
 			}
 			v := int64(-1)
-			if !r.isNull(elemAt) {
-				v = r.long()
+			if !r.IsNull(elemAt) {
+				v = r.Long()
 			}
 			d.nums = append(d.nums, v)
 		}

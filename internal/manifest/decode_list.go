@@ -3,39 +3,41 @@ package manifest
 import (
 	"fmt"
 	"math"
+
+	"github.com/tarnlake/tarn/internal/avro"
 )
 
 // DecodeList reads a manifest list. The result shares memory with data.
 func DecodeList(data []byte) ([]Meta, error) {
-	c, err := openContainer(data)
+	c, err := openFile(data)
 	if err != nil {
 		return nil, err
 	}
-	prog, err := compile(c.typ, metaFields)
+	prog, err := compile(c.Type(), metaFields)
 	if err != nil {
 		return nil, err
 	}
 	var out []Meta
 	d := decoder{f: &Filter{}}
 	err = eachBlock(c, func(b []byte, count int64) error {
-		d.r = reader{b: b}
+		d.r = reader{avro.Cursor{B: b}}
 		for range count {
 			m := Meta{}
 			d.meta(prog, &m)
-			if d.r.err != nil {
-				return d.r.err
+			if d.r.Err != nil {
+				return d.r.Err
 			}
 			out = append(out, m)
 		}
-		return d.r.finish()
+		return d.r.End()
 	})
 	return out, err
 }
 
 func (d *decoder) meta(prog *program, m *Meta) {
 	r := &d.r
-	if r.isNull(int(prog.nullAt)) {
-		r.fail(errNull)
+	if r.IsNull(int(prog.nullAt)) {
+		r.Fail(errNull)
 	}
 	m.MinRowID, m.MaxRowID = math.MinInt64, math.MinInt64
 	ranges := 0
@@ -50,33 +52,33 @@ func (d *decoder) meta(prog *program, m *Meta) {
 		}
 		switch s.op {
 		case opVersion:
-			if v := r.long(); v != 2 && r.err == nil {
-				r.fail(fmt.Errorf("%w: %d", errVersion, v))
+			if v := r.Long(); v != 2 && r.Err == nil {
+				r.Fail(fmt.Errorf("%w: %d", errVersion, v))
 			}
 		case opName:
 			m.Name = r.fileName()
 		case opSize:
-			m.Size = r.long()
+			m.Size = r.Long()
 		case opAdded:
-			m.Added = r.long()
+			m.Added = r.Long()
 		case opDeleted:
-			m.Deleted = r.long()
+			m.Deleted = r.Long()
 		case opPartitionStats:
 			d.stats(s.sub, &m.PartitionStats)
 		case opSchemaID:
-			m.SchemaID = r.long()
+			m.SchemaID = r.Long()
 		case opMinBucket:
-			m.MinBucket, ranges = int(int32(r.long())), ranges+1
+			m.MinBucket, ranges = int(int32(r.Long())), ranges+1
 		case opMaxBucket:
-			m.MaxBucket, ranges = int(int32(r.long())), ranges+1
+			m.MaxBucket, ranges = int(int32(r.Long())), ranges+1
 		case opMinLevel:
-			m.MinLevel, ranges = int(int32(r.long())), ranges+1
+			m.MinLevel, ranges = int(int32(r.Long())), ranges+1
 		case opMaxLevel:
-			m.MaxLevel, ranges = int(int32(r.long())), ranges+1
+			m.MaxLevel, ranges = int(int32(r.Long())), ranges+1
 		case opMinRowID:
-			m.MinRowID = r.long()
+			m.MinRowID = r.Long()
 		case opMaxRowID:
-			m.MaxRowID = r.long()
+			m.MaxRowID = r.Long()
 		}
 	}
 	m.HasRanges = ranges == 4
@@ -88,35 +90,35 @@ func (d *decoder) meta(prog *program, m *Meta) {
 
 // DecodeIndex reads an index manifest. The result shares memory with data.
 func DecodeIndex(data []byte) ([]IndexEntry, error) {
-	c, err := openContainer(data)
+	c, err := openFile(data)
 	if err != nil {
 		return nil, err
 	}
-	prog, err := compile(c.typ, indexFields)
+	prog, err := compile(c.Type(), indexFields)
 	if err != nil {
 		return nil, err
 	}
 	var out []IndexEntry
 	d := decoder{f: &Filter{}}
 	err = eachBlock(c, func(b []byte, count int64) error {
-		d.r = reader{b: b}
+		d.r = reader{avro.Cursor{B: b}}
 		for range count {
 			e := IndexEntry{}
 			d.index(prog, &e)
-			if d.r.err != nil {
-				return d.r.err
+			if d.r.Err != nil {
+				return d.r.Err
 			}
 			out = append(out, e)
 		}
-		return d.r.finish()
+		return d.r.End()
 	})
 	return out, err
 }
 
 func (d *decoder) index(prog *program, e *IndexEntry) {
 	r := &d.r
-	if r.isNull(int(prog.nullAt)) {
-		r.fail(errNull)
+	if r.IsNull(int(prog.nullAt)) {
+		r.Fail(errNull)
 	}
 	for i := range prog.steps {
 		s := &prog.steps[i]
@@ -133,48 +135,48 @@ func (d *decoder) index(prog *program, e *IndexEntry) {
 		}
 		switch s.op {
 		case opVersion:
-			if v := r.long(); v != 1 && r.err == nil {
-				r.fail(fmt.Errorf("%w: %d", errVersion, v))
+			if v := r.Long(); v != 1 && r.Err == nil {
+				r.Fail(fmt.Errorf("%w: %d", errVersion, v))
 			}
 		case opKind:
-			k := r.long()
-			if (k != 0 && k != 1) && r.err == nil {
-				r.fail(fmt.Errorf("%w: %d", errKind, k))
+			k := r.Long()
+			if (k != 0 && k != 1) && r.Err == nil {
+				r.Fail(fmt.Errorf("%w: %d", errKind, k))
 			}
 			e.Kind = Kind(k)
 		case opPartition:
-			e.Partition = d.parts.get(r.bytes(), nil).b
+			e.Partition = d.parts.get(r.Bytes(), nil).b
 		case opBucket:
-			e.Bucket = int(int32(r.long()))
+			e.Bucket = int(int32(r.Long()))
 		case opIndexType:
-			e.Type = text(r.bytes())
+			e.Type = text(r.Bytes())
 		case opName:
 			e.Name = r.fileName()
 		case opSize:
-			e.Size = r.long()
+			e.Size = r.Long()
 		case opRows:
-			e.Rows = r.long()
+			e.Rows = r.Long()
 		case opVectors:
 			e.Vectors = []VectorRange{}
 			d.vectors(s, e)
 		case opExternalPath:
-			e.External = text(r.bytes())
+			e.External = text(r.Bytes())
 		}
 	}
 }
 
 func (d *decoder) vectors(s *step, e *IndexEntry) {
 	r := &d.r
-	for n := r.blockLen(); n > 0 && r.err == nil; n = r.blockLen() {
-		for ; n > 0 && r.err == nil; n-- {
-			if r.isNull(int(s.elemAt)) {
+	for n := r.BlockLen(); n > 0 && r.Err == nil; n = r.BlockLen() {
+		for ; n > 0 && r.Err == nil; n-- {
+			if r.IsNull(int(s.elemAt)) {
 				continue
 			}
 			v := VectorRange{Cardinality: -1}
 			for i := range s.sub.steps {
 				f := &s.sub.steps[i]
 				if f.op == opUnknown {
-					r.skipValue(f.unknown.typ, 0)
+					r.SkipValue(f.unknown.typ, 0)
 					continue
 				}
 				if r.absent(f) {
@@ -182,13 +184,13 @@ func (d *decoder) vectors(s *step, e *IndexEntry) {
 				}
 				switch f.op {
 				case opVectorFile:
-					v.File = text(r.bytes())
+					v.File = text(r.Bytes())
 				case opVectorOffset:
-					v.Offset = r.long()
+					v.Offset = r.Long()
 				case opVectorLength:
-					v.Length = r.long()
+					v.Length = r.Long()
 				case opCardinality:
-					v.Cardinality = r.long()
+					v.Cardinality = r.Long()
 				}
 			}
 			e.Vectors = append(e.Vectors, v)

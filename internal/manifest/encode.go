@@ -3,6 +3,8 @@ package manifest
 import (
 	"errors"
 	"fmt"
+
+	"github.com/tarnlake/tarn/internal/avro"
 )
 
 // Encoding says how metadata files are written.
@@ -11,7 +13,10 @@ type Encoding struct {
 	Compression string  // option manifest.compression; empty: the version's default
 }
 
-func (o Encoding) codec() (string, error) { return CodecName(o.Compression, o.Version) }
+func (o Encoding) codec() (avro.Codec, error) {
+	name, err := CodecName(o.Compression, o.Version)
+	return avro.Codec{Name: name}, err
+}
 
 // Encode writes a manifest as Java does at that version. The version is raised if the entries say what
 // it cannot hold.
@@ -25,12 +30,12 @@ func Encode(entries []Entry, o Encoding) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return w.finish()
+	return w.Finish()
 }
 
 // entryWriter writes one manifest.
 type entryWriter struct {
-	*fileWriter
+	*avro.Writer
 	v Version
 	x extras
 }
@@ -53,27 +58,27 @@ func newEntryWriter(entries []Entry, o Encoding) (*entryWriter, error) {
 	return w, nil
 }
 
-func (w *entryWriter) start(codec string) {
+func (w *entryWriter) start(codec avro.Codec) {
 	var schema string
 	if w.x.index == nil {
 		schema = schemaText("entry", w.v, func(v Version) string { return entrySchema(v, &extras{}) })
 	} else {
 		schema = entrySchema(w.v, &w.x)
 	}
-	w.fileWriter = newFileWriter(schema, codec)
+	w.Writer = avro.NewWriter(schema, codec, nil)
 }
 
 func (w *entryWriter) add(e *Entry) error {
-	b := w.block
+	b := w.Block
 	nullable := w.v < V09
 	if nullable {
 		b = append(b, 2)
 	}
 	b = append(b, 4) // version 2
-	b = appendLong(b, int64(e.Kind))
-	b = appendBytes(b, e.Partition)
-	b = appendLong(b, int64(e.Bucket))
-	b = appendLong(b, int64(e.TotalBuckets))
+	b = avro.AppendLong(b, int64(e.Kind))
+	b = avro.AppendBytes(b, e.Partition)
+	b = avro.AppendLong(b, int64(e.Bucket))
+	b = avro.AppendLong(b, int64(e.TotalBuckets))
 	if nullable {
 		b = append(b, 2)
 	}
@@ -87,25 +92,25 @@ func (w *entryWriter) add(e *Entry) error {
 			return fmt.Errorf("manifest: encode %s: %w", e.File.Name, err)
 		}
 	}
-	w.block = b
-	w.end()
+	w.Block = b
+	_ = w.End()
 	return nil
 }
 
 func (w *entryWriter) file(b []byte, f *DataFile) []byte {
 	v := w.v
-	b = appendBytes(b, f.Name)
-	b = appendLong(b, f.Size)
-	b = appendLong(b, f.Rows)
-	b = appendBytes(b, f.MinKey)
-	b = appendBytes(b, f.MaxKey)
+	b = avro.AppendBytes(b, f.Name)
+	b = avro.AppendLong(b, f.Size)
+	b = avro.AppendLong(b, f.Rows)
+	b = avro.AppendBytes(b, f.MinKey)
+	b = avro.AppendBytes(b, f.MaxKey)
 	b = appendStats(b, &f.KeyStats, v)
 	b = appendStats(b, &f.ValueStats, v)
-	b = appendLong(b, f.MinSequence)
-	b = appendLong(b, f.MaxSequence)
-	b = appendLong(b, f.SchemaID)
-	b = appendLong(b, int64(f.Level))
-	b = appendStrings(b, f.ExtraFiles)
+	b = avro.AppendLong(b, f.MinSequence)
+	b = avro.AppendLong(b, f.MaxSequence)
+	b = avro.AppendLong(b, f.SchemaID)
+	b = avro.AppendLong(b, int64(f.Level))
+	b = avro.AppendStrings(b, f.ExtraFiles)
 	b = appendOptional(b, f.CreationMillis, true)
 	if v >= V08 {
 		b = appendOptional(b, f.DeleteRows, f.DeleteRows >= 0)
@@ -139,14 +144,14 @@ func appendStats(b []byte, s *Stats, v Version) []byte {
 	if hi == nil {
 		hi = []byte(emptyRow)
 	}
-	b = appendBytes(b, lo)
-	b = appendBytes(b, hi)
+	b = avro.AppendBytes(b, lo)
+	b = avro.AppendBytes(b, hi)
 	if s.NullCounts == nil {
 		return append(b, 0)
 	}
 	b = append(b, 2)
 	if len(s.NullCounts) > 0 {
-		b = appendLong(b, int64(len(s.NullCounts)))
+		b = avro.AppendLong(b, int64(len(s.NullCounts)))
 		for _, n := range s.NullCounts {
 			b = appendOptional(b, n, n >= 0)
 		}
@@ -158,21 +163,21 @@ func appendOptional(b []byte, v int64, has bool) []byte {
 	if !has {
 		return append(b, 0)
 	}
-	return appendLong(append(b, 2), v)
+	return avro.AppendLong(append(b, 2), v)
 }
 
 func appendOptionalBytes[T ~string | ~[]byte](b []byte, v T, has bool) []byte {
 	if !has {
 		return append(b, 0)
 	}
-	return appendBytes(append(b, 2), v)
+	return avro.AppendBytes(append(b, 2), v)
 }
 
 func appendOptionalStrings(b []byte, v []string, has bool) []byte {
 	if !has {
 		return append(b, 0)
 	}
-	return appendStrings(append(b, 2), v)
+	return avro.AppendStrings(append(b, 2), v)
 }
 
 // EncodeList writes a manifest list.
@@ -194,20 +199,20 @@ func EncodeList(metas []Meta, o Encoding) ([]byte, error) {
 	} else {
 		schema = listSchema(v, &x)
 	}
-	w := newFileWriter(schema, codec)
+	w := avro.NewWriter(schema, codec, nil)
 	for i := range metas {
 		m := &metas[i]
-		b := w.block
+		b := w.Block
 		if v < V09 {
 			b = append(b, 2)
 		}
 		b = append(b, 4)
-		b = appendBytes(b, m.Name)
-		b = appendLong(b, m.Size)
-		b = appendLong(b, m.Added)
-		b = appendLong(b, m.Deleted)
+		b = avro.AppendBytes(b, m.Name)
+		b = avro.AppendLong(b, m.Size)
+		b = avro.AppendLong(b, m.Added)
+		b = avro.AppendLong(b, m.Deleted)
 		b = appendStats(b, &m.PartitionStats, v)
-		b = appendLong(b, m.SchemaID)
+		b = avro.AppendLong(b, m.SchemaID)
 		if v >= V11 {
 			b = appendOptional(b, int64(m.MinBucket), m.HasRanges)
 			b = appendOptional(b, int64(m.MaxBucket), m.HasRanges)
@@ -218,12 +223,12 @@ func EncodeList(metas []Meta, o Encoding) ([]byte, error) {
 			b = appendOptional(b, m.MinRowID, m.HasRowIDs)
 			b = appendOptional(b, m.MaxRowID, m.HasRowIDs)
 		}
-		if w.block, err = x.write(b, inEntry, m.Unknown); err != nil {
+		if w.Block, err = x.write(b, inEntry, m.Unknown); err != nil {
 			return nil, fmt.Errorf("manifest: encode line of %s: %w", m.Name, err)
 		}
-		w.end()
+		_ = w.End()
 	}
-	return w.finish()
+	return w.Finish()
 }
 
 var errGlobal = errors.New("manifest: index entries of different writers cannot be joined: their _GLOBAL_INDEX differ")
@@ -251,41 +256,41 @@ func EncodeIndex(entries []IndexEntry, o Encoding) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := newFileWriter(indexSchema(v, global, &x), codec)
+	w := avro.NewWriter(indexSchema(v, global, &x), codec, nil)
 	for i := range entries {
 		if err := appendIndex(w, &entries[i], v, &x); err != nil {
 			return nil, err
 		}
-		w.end()
+		_ = w.End()
 	}
-	return w.finish()
+	return w.Finish()
 }
 
-func appendIndex(w *fileWriter, e *IndexEntry, v Version, x *extras) error {
-	b := w.block
+func appendIndex(w *avro.Writer, e *IndexEntry, v Version, x *extras) error {
+	b := w.Block
 	if v < V09 {
 		b = append(b, 2)
 	}
 	b = append(b, 2) // version 1
-	b = appendLong(b, int64(e.Kind))
-	b = appendBytes(b, e.Partition)
-	b = appendLong(b, int64(e.Bucket))
-	b = appendBytes(b, e.Type)
-	b = appendBytes(b, e.Name)
-	b = appendLong(b, e.Size)
-	b = appendLong(b, e.Rows)
+	b = avro.AppendLong(b, int64(e.Kind))
+	b = avro.AppendBytes(b, e.Partition)
+	b = avro.AppendLong(b, int64(e.Bucket))
+	b = avro.AppendBytes(b, e.Type)
+	b = avro.AppendBytes(b, e.Name)
+	b = avro.AppendLong(b, e.Size)
+	b = avro.AppendLong(b, e.Rows)
 	if v >= V08 {
 		if e.Vectors == nil {
 			b = append(b, 0)
 		} else {
 			b = append(b, 2)
 			if len(e.Vectors) > 0 {
-				b = appendLong(b, int64(len(e.Vectors)))
+				b = avro.AppendLong(b, int64(len(e.Vectors)))
 			}
 			for _, r := range e.Vectors {
-				b = appendBytes(append(b, 2), r.File)
-				b = appendLong(b, r.Offset)
-				b = appendLong(b, r.Length)
+				b = avro.AppendBytes(append(b, 2), r.File)
+				b = avro.AppendLong(b, r.Offset)
+				b = avro.AppendLong(b, r.Length)
 				if v >= V10 {
 					b = appendOptional(b, r.Cardinality, r.Cardinality >= 0)
 				}
@@ -303,8 +308,27 @@ func appendIndex(w *fileWriter, e *IndexEntry, v Version, x *extras) error {
 		eachUnknown(e.Global, func(_ scope, _ string, value []byte) { b = append(b, value...) })
 	}
 	var err error
-	if w.block, err = x.write(b, inEntry, e.Unknown); err != nil {
+	if w.Block, err = x.write(b, inEntry, e.Unknown); err != nil {
 		return fmt.Errorf("manifest: encode index entry %s: %w", e.Name, err)
 	}
 	return nil
+}
+
+// CodecName maps the table option `manifest.compression` to an Avro codec. Empty means the default of
+// the version.
+func CodecName(option string, v Version) (string, error) {
+	switch option {
+	case "":
+		if v.orLatest() < V09 {
+			return "snappy", nil
+		}
+		return "zstandard", nil
+	case "zstd", "zstandard":
+		return "zstandard", nil
+	case "none", "null", "uncompressed":
+		return "null", nil
+	case "snappy", "deflate":
+		return option, nil
+	}
+	return "", fmt.Errorf("manifest: compression %q is not supported: use zstd, snappy, deflate or null", option)
 }

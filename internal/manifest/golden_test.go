@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tarnlake/tarn/internal/avro"
 )
 
 // goldenRoots are the golden tables of the project and the few that this package keeps itself, so that
@@ -76,7 +78,7 @@ func eachGolden(t *testing.T, f func(archive, name string, data []byte)) {
 // payload is the decompressed content of all blocks.
 func payload(t *testing.T, data []byte) []byte {
 	t.Helper()
-	c, err := openContainer(data)
+	c, err := openFile(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,14 +100,14 @@ func TestGolden(t *testing.T) {
 		if strings.Contains(archive, "/bad/") {
 			return
 		}
-		c, err := openContainer(data)
+		c, err := openFile(data)
 		if errors.Is(err, errors.ErrUnsupported) && strings.Contains(archive, "manifests") {
 			return // tables with manifest.format orc and parquet
 		}
 		if err != nil {
 			t.Fatalf("%s: %s: %v", archive, name, err)
 		}
-		o := Encoding{Version: writtenBy(c.typ)}
+		o := Encoding{Version: writtenBy(c.Type())}
 		var again []byte
 		var diff string
 		switch {
@@ -161,12 +163,12 @@ func TestGolden(t *testing.T) {
 		if !bytes.Equal(payload(t, data), payload(t, again)) {
 			t.Fatalf("%s: %s: version %s: records are not written as Java does", archive, name, o.Version)
 		}
-		c2, err := openContainer(again)
+		c2, err := openFile(again)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c2.codec != c.codec && !strings.Contains(archive, "manifests") {
-			t.Errorf("%s: %s: codec %s, Java's is %s", archive, name, c2.codec, c.codec)
+		if c2.Codec() != c.Codec() && !strings.Contains(archive, "manifests") {
+			t.Errorf("%s: %s: codec %s, Java's is %s", archive, name, c2.Codec(), c.Codec())
 		}
 		if schema(data) != schema(again) {
 			t.Fatalf("%s: %s: version %s: schema\n%s\nJava's is\n%s", archive, name, o.Version, schema(again), schema(data))
@@ -176,9 +178,9 @@ func TestGolden(t *testing.T) {
 }
 
 func schema(data []byte) string {
-	r := reader{b: data, p: 4}
-	for n := r.blockLen(); n > 0; n-- {
-		if k, v := r.bytes(), r.bytes(); string(k) == "avro.schema" {
+	r := reader{avro.Cursor{B: data, P: 4}}
+	for n := r.BlockLen(); n > 0; n-- {
+		if k, v := r.Bytes(), r.Bytes(); string(k) == "avro.schema" {
 			return string(v)
 		}
 	}

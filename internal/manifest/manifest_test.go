@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tarnlake/tarn/internal/avro"
 	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/types"
@@ -147,7 +148,7 @@ func TestUnknownFields(t *testing.T) {
 	add(`{"name":"_NEWER","type":["null",{"type":"record","name":"r","fields":[{"name":"a","type":"string"}]}],"default":null}`)
 	x.index = map[string]int{"f" + x.fields[1][0]: 0, "f" + x.fields[1][1]: 1}
 	w := &entryWriter{v: V14, x: x}
-	w.start("zstandard")
+	w.start(avro.Codec{Name: "zstandard"})
 	known, plain := entry(Add, file("a", 0)), entry(Add, file("b", 0))
 	value := []byte{2, 4, 20, 40, 0} // [10, 20]
 	known.File.Unknown = append(append([]byte{'f', byte(len(x.fields[1][0]))}, x.fields[1][0]...), append([]byte{byte(len(value))}, value...)...)
@@ -156,7 +157,7 @@ func TestUnknownFields(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	data, err := w.finish()
+	data, err := w.Finish()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +344,7 @@ func TestDamage(t *testing.T) {
 	for n := range data {
 		if _, err := Decode(data[:n], nil); err == nil {
 			// A file that ends between header and first block is an empty one.
-			if c, e := openContainer(data[:n]); e != nil || c.p != n {
+			if c, e := openFile(data[:n]); e != nil || c.Offset() != int64(n) {
 				t.Fatalf("the first %d bytes were taken for a manifest", n)
 			}
 		}

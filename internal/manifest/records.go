@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/tarnlake/tarn/internal/avro"
 )
 
 // Record is a record of a metadata file as its own schema has it: all fields, in their order.
@@ -30,13 +32,13 @@ func (r Record) Get(name string) any {
 // Records reads a manifest, manifest list or index manifest without knowing what its fields mean: for people who
 // look into files. Nothing is left out, and fields have the names of the specification.
 func Records(data []byte) ([]Record, error) {
-	c, err := openContainer(data)
+	c, err := openFile(data)
 	if err != nil {
 		return nil, err
 	}
 	out := []Record{}
 	for {
-		block, n, err := c.next()
+		block, n, err := c.Next()
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
@@ -44,13 +46,13 @@ func Records(data []byte) ([]Record, error) {
 			return out, err
 		}
 		if n > int64(len(block)) { // no record of the format is empty
-			return out, errShort
+			return out, avro.ErrShort
 		}
-		r := &reader{b: block}
+		r := &reader{avro.Cursor{B: block}}
 		for ; n > 0; n-- {
-			v := r.value(c.typ, 0)
-			if r.err != nil {
-				return out, fmt.Errorf("record %d: %w", len(out), r.err)
+			v := r.value(c.Type(), 0)
+			if r.Err != nil {
+				return out, fmt.Errorf("record %d: %w", len(out), r.Err)
 			}
 			rec, ok := v.(Record)
 			if !ok {
@@ -62,72 +64,60 @@ func Records(data []byte) ([]Record, error) {
 }
 
 // value reads any value.
-func (r *reader) value(t *atype, depth int) any {
+func (r *reader) value(t *avro.Type, depth int) any {
 	if depth > 64 {
-		r.fail(errNesting)
+		r.Fail(avro.ErrNesting)
 	}
-	if r.steps++; r.steps > 8*len(r.b)+1024 { // as in skipValue
-		r.fail(errShort)
-	}
-	if r.err != nil {
+	if !r.Step() || r.Err != nil {
 		return nil
 	}
-	switch t.kind {
-	case aBool:
-		b := r.fixed(1)
+	switch t.Kind {
+	case avro.Boolean:
+		b := r.Take(1)
 		return len(b) == 1 && b[0] != 0
-	case aLong, aEnum:
-		return r.long()
-	case aFloat:
-		if b := r.fixed(4); b != nil {
+	case avro.Long, avro.Enum:
+		return r.Long()
+	case avro.Float:
+		if b := r.Take(4); b != nil {
 			return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 		}
-	case aDouble:
-		if b := r.fixed(8); b != nil {
+	case avro.Double:
+		if b := r.Take(8); b != nil {
 			return math.Float64frombits(binary.LittleEndian.Uint64(b))
 		}
-	case aBytes:
-		if b := r.bytes(); !t.text {
+	case avro.Bytes:
+		if b := r.Bytes(); !t.Text {
 			return b
 		} else {
 			return string(b)
 		}
-	case aFixed:
-		return r.fixed(int64(t.size))
-	case aArray, aMap:
+	case avro.Fixed:
+		return r.Take(int64(t.Size))
+	case avro.Array, avro.Map:
 		list := []any{}
-		for n := r.blockLen(); n > 0 && r.err == nil; n = r.blockLen() {
-			for ; n > 0 && r.err == nil; n-- {
-				if t.kind == aMap {
-					list = append(list, Record{{"key", string(r.bytes())}, {"value", r.value(t.items, depth+1)}})
+		for n := r.BlockLen(); n > 0 && r.Err == nil; n = r.BlockLen() {
+			for ; n > 0 && r.Err == nil; n-- {
+				if t.Kind == avro.Map {
+					list = append(list, Record{{"key", string(r.Bytes())}, {"value", r.value(t.Items, depth+1)}})
 				} else {
-					list = append(list, r.value(t.items, depth+1))
+					list = append(list, r.value(t.Items, depth+1))
 				}
 			}
 		}
 		return list
-	case aRecord:
-		rec := make(Record, 0, len(t.fields))
-		for i := range t.fields {
-			rec = append(rec, Member{t.fields[i].name, r.value(t.fields[i].typ, depth+1)})
+	case avro.Record:
+		rec := make(Record, 0, len(t.Fields))
+		for i := range t.Fields {
+			rec = append(rec, Member{t.Fields[i].Name, r.value(t.Fields[i].Type, depth+1)})
 		}
 		return rec
-	case aUnion:
-		i := r.long()
-		if i < 0 || i >= int64(len(t.union)) {
-			r.fail(fmt.Errorf("union has no branch %d", i))
+	case avro.Union:
+		i := r.Long()
+		if i < 0 || i >= int64(len(t.Union)) {
+			r.Fail(fmt.Errorf("union has no branch %d", i))
 			return nil
 		}
-		return r.value(t.union[i], depth+1)
+		return r.value(t.Union[i], depth+1)
 	}
 	return nil
-}
-
-// fixed reads n bytes.
-func (r *reader) fixed(n int64) []byte {
-	from := r.p
-	if r.skip(n); r.err != nil {
-		return nil
-	}
-	return r.b[from:r.p:r.p]
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tarnlake/tarn/internal/avro"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/rescue"
@@ -78,11 +79,11 @@ func (s *Store) WrittenBy(ctx context.Context, name string) (Version, error) {
 	if err != nil {
 		return 0, fmt.Errorf("manifest: %w", err)
 	}
-	c, err := openContainer(data)
+	c, err := openFile(data)
 	if err != nil {
 		return 0, fmt.Errorf("manifest: %s: %w", s.Path(name), err)
 	}
-	return writtenBy(c.typ), nil
+	return writtenBy(c.Type()), nil
 }
 
 // Path is where a file is.
@@ -146,7 +147,7 @@ func (s *Store) ReadList(ctx context.Context, l List) ([]Meta, error) {
 func sized[T any](data []byte, size int64, who string, decode func([]byte) ([]T, error)) ([]T, error) {
 	n := int64(len(data))
 	switch {
-	case size < int64(len(avroMagic)):
+	case size < int64(len(avro.Magic)):
 		return nil, fmt.Errorf("%s says that it has %d bytes, which no such file has", who, size)
 	case n < size:
 		return nil, fmt.Errorf("has %d bytes, %s says %d: it is cut off", n, who, size)
@@ -315,13 +316,13 @@ func (s *Store) Write(ctx context.Context, entries []Entry) ([]Meta, error) {
 			return metas, err
 		}
 		to := from
-		for to < len(entries) && (to == from || w.size() < s.c.TargetSize) {
+		for to < len(entries) && (to == from || w.Size() < s.c.TargetSize) {
 			if err := w.add(&entries[to]); err != nil {
 				return metas, err
 			}
 			to++
 		}
-		data, err := w.finish()
+		data, err := w.Finish()
 		if err != nil {
 			return metas, err
 		}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tarnlake/tarn/internal/avro"
 	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/types"
@@ -25,23 +27,24 @@ func reschema(t *testing.T, data []byte, change func(string) string) []byte {
 	if changed == text {
 		t.Fatalf("nothing is changed in %s", text)
 	}
-	c, err := openContainer(data)
+	c, err := openFile(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newFileWriter(changed, "null")
+	w := avro.NewWriter(changed, avro.Codec{Name: "null"}, nil)
 	for {
-		block, n, err := c.next()
+		block, n, err := c.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.block, w.count = append(w.block, block...), n
-		w.flush()
+		if err := w.Add(block, n); err != nil {
+			t.Fatal(err)
+		}
 	}
-	out, err := w.finish()
+	out, err := w.Finish()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,11 +181,11 @@ func insertField(t *testing.T, data []byte, before, field string) []byte {
 	if err != nil || len(recs) != 1 {
 		t.Fatal(recs, err)
 	}
-	c, err := openContainer(data)
+	c, err := openFile(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	block, _, err := c.next()
+	block, _, err := c.Next()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,9 +194,11 @@ func insertField(t *testing.T, data []byte, before, field string) []byte {
 		t.Fatalf("% x", block)
 	}
 	text := schema(data)
-	w := newFileWriter(strings.Replace(text, before, field+","+before, 1), "null")
-	w.block, w.count = append(append(append(w.block, block[:at]...), 14), block[at:]...), 1
-	out, err := w.finish()
+	w := avro.NewWriter(strings.Replace(text, before, field+","+before, 1), avro.Codec{Name: "null"}, nil)
+	if err := w.Add(append(append(bytes.Clone(block[:at]), 14), block[at:]...), 1); err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.Finish()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,14 +231,14 @@ func TestCutManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := openContainer(data)
+	c, err := openFile(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.next(); err != nil || c.p == len(data) {
+	if _, _, err := c.Next(); err != nil || c.Offset() == int64(len(data)) {
 		t.Fatalf("one block only, %v", err)
 	}
-	if err := s.c.FS.Put(t.Context(), s.Path(metas[0].Name), data[:c.p]); err != nil {
+	if err := s.c.FS.Put(t.Context(), s.Path(metas[0].Name), data[:c.Offset()]); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Read(t.Context(), &metas[0], nil); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "bytes, its list says") {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tarnlake/tarn/internal/avro"
 	"github.com/tarnlake/tarn/internal/jsonobj"
 )
 
@@ -24,7 +25,7 @@ const (
 type unknownField struct {
 	name   string
 	raw    []byte // nil: cannot be kept
-	typ    *atype
+	typ    *avro.Type
 	nullAt int
 	prefix []byte // in front of the value: the branch of the union that it was not in
 }
@@ -32,15 +33,15 @@ type unknownField struct {
 // maxKept bounds the JSON of a field that is kept: it is kept with every entry.
 const maxKept = 1024
 
-func newUnknown(f *afield) *unknownField {
-	_, nullAt := f.typ.nullable()
-	u := &unknownField{name: f.name, raw: f.raw, typ: f.typ, nullAt: nullAt}
+func newUnknown(f *avro.Field) *unknownField {
+	_, nullAt := f.Type.Nullable()
+	u := &unknownField{name: f.Name, raw: f.Raw, typ: f.Type, nullAt: nullAt}
 	if nullAt < 0 && u.raw != nil {
 		u.raw = nil
 		var of json.RawMessage
 		// A union of other shapes, which the format does not have, is not kept.
-		if _, err := jsonobj.Take(f.raw, map[string]any{"type": &of}); err == nil && f.typ.kind != aUnion {
-			u.raw, u.prefix = []byte(optional(f.name, string(of))), []byte{2}
+		if _, err := jsonobj.Take(f.Raw, map[string]any{"type": &of}); err == nil && f.Type.Kind != avro.Union {
+			u.raw, u.prefix = []byte(optional(f.Name, string(of))), []byte{2}
 		}
 	}
 	if len(u.raw) > maxKept || !json.Valid(u.raw) {
@@ -51,10 +52,10 @@ func newUnknown(f *afield) *unknownField {
 
 // keep reads the value of the field and adds it to what is kept, unless it is null.
 func (u *unknownField) keep(r *reader, kept []byte, s scope) []byte {
-	from := r.p
-	r.skipValue(u.typ, 0)
-	value := r.b[from:r.p]
-	if r.err != nil || u.raw == nil || u.nullAt >= 0 && len(value) == 1 && value[0] == byte(u.nullAt)*2 {
+	from := r.P
+	r.SkipValue(u.typ, 0)
+	value := r.B[from:r.P]
+	if r.Err != nil || u.raw == nil || u.nullAt >= 0 && len(value) == 1 && value[0] == byte(u.nullAt)*2 {
 		return kept
 	}
 	kept = append(kept, byte(s))
@@ -104,15 +105,15 @@ func (x *extras) add(kept []byte) error {
 		if _, ok := x.index[key]; ok {
 			return
 		}
-		t, e := parseType([]byte(`{"type":"record","name":"x","fields":[` + field + `]}`))
+		t, e := avro.Parse([]byte(`{"type":"record","name":"x","fields":[` + field + `]}`))
 		if e != nil {
 			err = fmt.Errorf("unknown field %s: %w", field, e)
 			return
 		}
 		i := scopeIndex(s)
 		var null []byte
-		if _, at := t.fields[0].typ.nullable(); at >= 0 {
-			null = appendLong(nil, int64(at))
+		if _, at := t.Fields[0].Type.Nullable(); at >= 0 {
+			null = avro.AppendLong(nil, int64(at))
 		}
 		if x.index == nil {
 			x.index = map[string]int{}

@@ -1,6 +1,10 @@
 package manifest
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tarnlake/tarn/internal/avro"
+)
 
 // Version is a release of the format, as major*100+minor: which fields its readers and writers know.
 // Readers before 0.8 reject fields that they do not know, so a table keeps the version it has.
@@ -82,24 +86,24 @@ func IndexVersionOf(entries []IndexEntry) Version {
 }
 
 // writtenBy tells from the fields of a writer's schema which version has written it, at least.
-func writtenBy(t *atype) Version {
-	rec, nullAt := t.nullable()
+func writtenBy(t *avro.Type) Version {
+	rec, nullAt := t.Nullable()
 	file := rec
-	if f := rec.field("_FILE"); f != nil {
-		file, _ = f.typ.nullable()
+	if f := rec.Field("_FILE"); f != nil {
+		file, _ = f.Type.Nullable()
 	}
 	switch {
-	case rec.field("_MIN_ROW_ID") != nil || rec.field("_GLOBAL_INDEX") != nil || file.field("_WRITE_COLS") != nil && rec.field("_FILE") == nil:
+	case rec.Field("_MIN_ROW_ID") != nil || rec.Field("_GLOBAL_INDEX") != nil || file.Field("_WRITE_COLS") != nil && rec.Field("_FILE") == nil:
 		return V14
-	case file.field("_WRITE_COLS") != nil:
+	case file.Field("_WRITE_COLS") != nil:
 		return V13
-	case rec.field("_MIN_BUCKET") != nil:
+	case rec.Field("_MIN_BUCKET") != nil:
 		return V11
-	case file.field("_EXTERNAL_PATH") != nil:
+	case file.Field("_EXTERNAL_PATH") != nil:
 		return V10
 	case nullAt < 0:
 		return V09
-	case file.field("_DELETE_ROW_COUNT") != nil || rec.field("_DELETIONS_VECTORS_RANGES") != nil:
+	case file.Field("_DELETE_ROW_COUNT") != nil || rec.Field("_DELETIONS_VECTORS_RANGES") != nil:
 		return V08
 	}
 	return V04
