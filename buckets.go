@@ -29,7 +29,11 @@ func (w *Writer) routing() (write.RouteConfig, error) {
 		c.BucketKeys = t.schema.BucketKeys()
 	case !t.HasPrimaryKey():
 	case b == dynamicBuckets && t.crossesPartitions():
-		return c, unsupported("bucket = -1 with a primary key that lacks partition columns; set the option bucket to a number when the table is created, or make the partition columns part of the key")
+		var err error
+		if w.cross, err = w.crossing(); err != nil {
+			return c, err
+		}
+		c.Mover = w.cross
 	case b == dynamicBuckets:
 		for _, f := range t.schema.TrimmedPrimaryKey() {
 			c.BucketKeys = append(c.BucketKeys, f.Name)

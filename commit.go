@@ -279,6 +279,9 @@ func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yie
 	if err != nil {
 		return CommitResult{}, err
 	}
+	if rows != nil && (ow.Dynamic || ow.Match != nil) && t.buckets() == dynamicBuckets && t.HasPrimaryKey() && t.crossesPartitions() {
+		return CommitResult{}, fmt.Errorf("overwrite table %s: %w", t.id, unsupported("an overwrite of some partitions where the primary key lacks partition columns: keys may be in others; overwrite the whole table (Static), or delete and write"))
+	}
 	return t.replace(ctx, ow, rows)
 }
 

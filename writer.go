@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tarnlake/tarn/internal/appendtbl"
+	"github.com/tarnlake/tarn/internal/bucket"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/lsm"
@@ -50,6 +51,9 @@ type Writer struct {
 	failed  error       // after a conflict
 	// prepared counts calls of Prepare, for full-compaction.delta-commits.
 	prepared int
+
+	cross   *bucket.Crossing // nil but for tables whose keys move between partitions
+	renewed bool             // since the last commit
 }
 
 // NewWriter starts to write to the table as its schema was when the table was opened.
@@ -210,6 +214,11 @@ func (w *Writer) upon(ctx context.Context, loc datafile.Location) ([]*manifest.D
 	if err != nil {
 		return nil, err
 	}
+	return w.afterwards(loc, files), nil
+}
+
+// afterwards gives the files of a bucket as what is prepared and not yet committed changes them.
+func (w *Writer) afterwards(loc datafile.Location, files []*manifest.DataFile) []*manifest.DataFile {
 	for _, p := range w.o.After {
 		for _, d := range p.parts() {
 			if d.Bucket != loc.Bucket || string(d.Partition) != string(loc.Partition) {
@@ -227,7 +236,7 @@ func (w *Writer) upon(ctx context.Context, loc datafile.Location) ([]*manifest.D
 			files = append(files, d.CompactAfter...)
 		}
 	}
-	return files, nil
+	return files
 }
 
 // User is the commit user.
@@ -253,6 +262,9 @@ func (w *Writer) Write(ctx context.Context, b Batch) error {
 	b, err := w.conform.Conform(b)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err := w.renew(ctx); err != nil {
+		return err
 	}
 	if err := w.w.Write(ctx, b); err != nil {
 		return w.t.wrap(err)
@@ -308,6 +320,10 @@ func (w *Writer) Done(r CommitResult) error {
 	}
 	if err != nil {
 		return w.t.wrap(err)
+	}
+	if w.cross != nil && r.SnapshotID > 0 {
+		w.cross.Advance(r.SnapshotID)
+		w.renewed = false
 	}
 	if r.SnapshotID > 0 && !options.WriteOnly.Get(w.t.opts) {
 		w.upkeep.Start(w.t.expireQuietly)
@@ -373,6 +389,9 @@ func (w *Writer) commit(ctx context.Context, p *Prepared) (CommitResult, error) 
 // at most, and waits no longer than some seconds for storage that does not answer: files that it leaves are orphans.
 func (w *Writer) Close() error {
 	err := w.w.Close()
+	if w.cross != nil {
+		err = errors.Join(err, w.cross.Forget())
+	}
 	w.upkeep.Close()
 	if w.unsure {
 		w.pending = w.pending[1:]

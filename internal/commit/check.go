@@ -17,8 +17,9 @@ type changes struct {
 	changelog []manifest.Entry
 	index     []manifest.IndexEntry
 	hashed    map[string]*hashed // partitions with dynamic buckets
-	check     bool               // whether files have to be checked for conflicts
-	conflict  *conflict          // one that was found already
+	keys      []*manifest.KeyIndex
+	check     bool      // whether files have to be checked for conflicts
+	conflict  *conflict // one that was found already
 }
 
 // conflict is why changes do not go with a table.

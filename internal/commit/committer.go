@@ -295,6 +295,7 @@ func collect(deltas []manifest.Delta) (app, comp changes) {
 			comp.index = append(comp.index, e)
 		}
 		app.noteHashed(d)
+		app.noteKeys(d)
 	}
 	return app, comp
 }

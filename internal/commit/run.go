@@ -131,6 +131,11 @@ func (c *Committer) once(ctx context.Context, id ID, o Options, sy *syncer, r *R
 		return nil, err
 	}
 	ch.check = ch.check || c.behind(&ch)
+	if ch.conflict == nil {
+		if ch.conflict, err = c.checkKeys(ctx, id.User, ch.keys); err != nil {
+			return nil, err
+		}
+	}
 	index, err := c.check(ctx, &ch)
 	if err != nil {
 		return nil, err

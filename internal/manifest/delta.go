@@ -26,6 +26,15 @@ type Delta struct {
 
 	// Upon is what a table with dynamic buckets was written upon; nil for others, and where partitions are replaced.
 	Upon *HashIndexes `json:",omitempty"`
+	// Keys is what a table whose keys move between partitions was written upon; nil for others, and where partitions are replaced.
+	Keys *KeyIndex `json:",omitempty"`
+}
+
+// KeyIndex is what a writer knew of where all keys are.
+type KeyIndex struct {
+	Snapshot int64    // all keys up to this one, and what the writer itself and those before it have written
+	Writer   string   // its name
+	After    []string // names of writers before it
 }
 
 // HashIndexes names all hash indexes that a partition has: they tell in which bucket each key is.

@@ -8,7 +8,7 @@ var (
 	LookupWait           = boolean("lookup-wait", true, "Commits wait for the compactions that make the changelog.").alias("changelog-producer.lookup-wait").part(changelogs)
 	LookupCompact        = enum("lookup-compact", "radical", "Whether every commit compacts level 0 (radical) or compaction goes its own pace (gentle).", "radical", "gentle").part(changelogs)
 	LookupMaxInterval    = integer("lookup-compact.max-interval", 0, "lookup-compact=gentle: most commits before level 0 is compacted all the same; 0 is twice the compaction trigger.").part(changelogs).fresh(least(0))
-	LookupCacheMemory    = size("lookup.cache-max-memory-size", "256 mb", "Memory for lookups of older rows.").part(changelogs)
+	LookupCacheMemory    = size("lookup.cache-max-memory-size", "256 mb", "Memory for lookups of older rows, and for the index of all keys (bucket = -1 with a primary key that lacks partition columns).")
 	LookupCacheDisk      = size("lookup.cache-max-disk-size", "", "Most bytes of temporary files for lookups.").part(changelogs)
 	LookupCacheRetention = duration("lookup.cache-file-retention", "1 h", "Time after which temporary files of lookups that nobody uses go.").part(changelogs)
 	ChangelogFormat      = str("changelog-file.format", "", "Format of changelog files; default is file.format.").fresh(among(dataFormats))

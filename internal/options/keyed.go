@@ -7,8 +7,8 @@ var (
 	DynamicInitial     = atLeast(integer("dynamic-bucket.initial-buckets", 0, "Buckets that are begun side by side in a partition; 0 is dynamic-bucket.assigner-parallelism."), 0)
 	DynamicMax         = integer("dynamic-bucket.max-buckets", -1, "Most buckets of a partition; -1 is no limit.").fresh(least(-1))
 	DynamicAssigners   = atLeast(integer("dynamic-bucket.assigner-parallelism", 0, "Buckets that are begun side by side where dynamic-bucket.initial-buckets does not tell; 0 is one."), 0)
-	CrossTTL           = duration("cross-partition-upsert.index-ttl", "", "Time after which keys that do not come are dropped from the index of all partitions; duplicates may follow.").part(crossing)
-	CrossBootstrap     = integer("cross-partition-upsert.bootstrap-parallelism", 10, "Readers that fill the index of all partitions.").part(crossing).fresh(least(1))
+	CrossTTL           = duration("cross-partition-upsert.index-ttl", "", "Time after which keys that do not come are dropped from the index of all partitions; duplicates may follow.")
+	CrossBootstrap     = integer("cross-partition-upsert.bootstrap-parallelism", 10, "Readers that fill the index of all partitions.").fresh(least(1))
 	PostponeBuckets    = atLeast(integer("postpone.default-bucket-num", 1, "Buckets of a partition whose rows are distributed for the first time (bucket = -2)."), 1)
 	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "With bucket = -2 rows are written to the buckets of their partitions at once; false, to put them aside until a compaction, is refused.")
 

@@ -187,7 +187,6 @@ func (o *Option[T]) fresh(check func(opts Options, text string) error) *Option[T
 const (
 	changelogs = "changelog-producer"
 	vectors    = "deletion-vectors.enabled"
-	crossing   = "bucket = -1 with a primary key that lacks partition columns"
 	engines    = "merge-engine"
 )
 

@@ -12,10 +12,27 @@ import (
 	"github.com/tarnlake/tarn/internal/rescue"
 )
 
+// Piece is a batch of a split.
+type Piece struct {
+	batch.Batch
+	Split *plan.Split
+}
+
 // Batches reads splits, several at a time if wanted, and gives their batches. Leaving the loop ends
 // all reading before the iterator returns.
 func (r *Reader) Batches(ctx context.Context, splits []plan.Split, req Request) iter.Seq2[batch.Batch, error] {
 	return func(yield func(batch.Batch, error) bool) {
+		for p, err := range r.Pieces(ctx, splits, req) {
+			if !yield(p.Batch, err) {
+				return
+			}
+		}
+	}
+}
+
+// Pieces is Batches for those who want to know the split of each batch.
+func (r *Reader) Pieces(ctx context.Context, splits []plan.Split, req Request) iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
 		if req.Parallel > 1 && len(splits) > 1 {
 			r.parallel(ctx, splits, req, yield)
 			return
@@ -24,9 +41,9 @@ func (r *Reader) Batches(ctx context.Context, splits []plan.Split, req Request) 
 		for i := range splits {
 			one := req
 			one.Limit = left
-			n, more, err := r.each(ctx, &splits[i], one, yield)
+			n, more, err := r.each(ctx, &splits[i], one, func(b batch.Batch) bool { return yield(Piece{b, &splits[i]}, nil) })
 			if err != nil {
-				yield(batch.Batch{}, err)
+				yield(Piece{}, err)
 				return
 			}
 			if left -= n; !more || req.Limit > 0 && left <= 0 {
@@ -37,7 +54,7 @@ func (r *Reader) Batches(ctx context.Context, splits []plan.Split, req Request) 
 }
 
 // each reads one split to its end; more is false if the consumer has had enough.
-func (r *Reader) each(ctx context.Context, s *plan.Split, req Request, yield func(batch.Batch, error) bool) (n int64, more bool, err error) {
+func (r *Reader) each(ctx context.Context, s *plan.Split, req Request, yield func(batch.Batch) bool) (n int64, more bool, err error) {
 	what := fmt.Sprintf("read bucket %d", s.Bucket)
 	var in batch.Reader
 	if err := rescue.Do(what, func() (err error) { in, err = r.Split(ctx, s, req); return err }); err != nil {
@@ -58,7 +75,7 @@ func (r *Reader) each(ctx context.Context, s *plan.Split, req Request, yield fun
 			return n, false, err
 		}
 		n += b.NumRows()
-		if !yield(b, nil) {
+		if !yield(b) {
 			return n, false, nil
 		}
 	}
@@ -66,13 +83,13 @@ func (r *Reader) each(ctx context.Context, s *plan.Split, req Request, yield fun
 
 // result is what a reading goroutine hands over.
 type result struct {
-	b   batch.Batch
+	p   Piece
 	err error
 }
 
 // parallel reads with some goroutines, each taking the next split that nobody has. With Ordered each
 // split has a channel of its own and they are drained in turn; without, all share one.
-func (r *Reader) parallel(ctx context.Context, splits []plan.Split, req Request, yield func(batch.Batch, error) bool) {
+func (r *Reader) parallel(ctx context.Context, splits []plan.Split, req Request, yield func(Piece, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -106,9 +123,9 @@ func (r *Reader) parallel(ctx context.Context, splits []plan.Split, req Request,
 				if req.Ordered {
 					out = outs[i]
 				}
-				_, _, err := r.each(ctx, &splits[i], req, func(b batch.Batch, _ error) bool {
+				_, _, err := r.each(ctx, &splits[i], req, func(b batch.Batch) bool {
 					select {
-					case out <- result{b: b}:
+					case out <- result{p: Piece{b, &splits[i]}}:
 						return true
 					case <-ctx.Done():
 						return false
@@ -141,26 +158,26 @@ func (r *Reader) parallel(ctx context.Context, splits []plan.Split, req Request,
 			case res, ok = <-out:
 			case <-ctx.Done():
 				// The caller's context: report it rather than end as if all was read.
-				yield(batch.Batch{}, context.Cause(ctx))
+				yield(Piece{}, context.Cause(ctx))
 				return
 			}
 			if !ok {
 				break
 			}
 			if res.err != nil {
-				yield(batch.Batch{}, res.err)
+				yield(Piece{}, res.err)
 				return
 			}
 			if req.Limit > 0 {
-				if res.b.NumRows() > left {
-					res.b.RecordBatch = res.b.NewSlice(0, left)
-					if res.b.Kinds != nil {
-						res.b.Kinds = res.b.Kinds[:left]
+				if res.p.NumRows() > left {
+					res.p.RecordBatch = res.p.NewSlice(0, left)
+					if res.p.Kinds != nil {
+						res.p.Kinds = res.p.Kinds[:left]
 					}
 				}
-				left -= res.b.NumRows()
+				left -= res.p.NumRows()
 			}
-			if !yield(res.b, nil) || req.Limit > 0 && left <= 0 {
+			if !yield(res.p, nil) || req.Limit > 0 && left <= 0 {
 				return
 			}
 		}

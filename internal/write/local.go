@@ -29,7 +29,7 @@ func (w *Writer) flushLocal(ctx context.Context) error {
 
 // distribute gives rows to the workers of their buckets.
 func (w *Writer) distribute(ctx context.Context, b batch.Batch) error {
-	parts, err := w.router.route(ctx, b.RecordBatch)
+	b, parts, err := w.router.route(ctx, b)
 	if err != nil {
 		return err
 	}

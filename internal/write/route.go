@@ -9,7 +9,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/binrow"
+	"github.com/tarnlake/tarn/internal/bucket"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/types"
@@ -30,6 +32,8 @@ type RouteConfig struct {
 	BucketFunction string   // bucket-function.type
 	// Assigner gives rows their buckets by the hashes of BucketKeys, where the table has no fixed number of buckets.
 	Assigner Assigner
+	// Mover gives rows their buckets and may bring them to other partitions, where keys move between them.
+	Mover Mover
 	// Totals, if not nil, gives the number of buckets of a partition, for tables where each has its own. Several
 	// goroutines call it, and it tells each of them the same.
 	Totals func(ctx context.Context, partition []byte) (int, error)
@@ -53,8 +57,32 @@ type Assigner interface {
 	Committed()
 }
 
+// Mover places rows. It is used by one goroutine.
+type Mover interface {
+	// Place finds the places of rows. Those of b are in partitions that part gives as indexes into locs.
+	Place(ctx context.Context, b batch.Batch, part []int, locs [][]byte) (*bucket.Placed, error)
+	// Prepare adds to what the buckets have prepared what it was written upon.
+	Prepare(ctx context.Context, deltas []manifest.Delta) ([]manifest.Delta, error)
+	// Committed tells that all that was prepared is part of the table now.
+	Committed()
+}
+
+// later gives what wants to know of prepares and commits, nil if nothing does.
+func (c *RouteConfig) later() interface {
+	Prepare(ctx context.Context, deltas []manifest.Delta) ([]manifest.Delta, error)
+	Committed()
+} {
+	switch {
+	case c.Assigner != nil:
+		return c.Assigner
+	case c.Mover != nil:
+		return c.Mover
+	}
+	return nil
+}
+
 func newRouter(c RouteConfig) (*router, error) {
-	r := &router{n: c.Buckets, totals: c.Totals, assigner: c.Assigner}
+	r := &router{n: c.Buckets, totals: c.Totals, assigner: c.Assigner, mover: c.Mover}
 	at := func(name string) (int, error) {
 		i := slices.IndexFunc(c.Fields, func(f types.Field) bool { return f.Name == name })
 		if i < 0 {
@@ -103,6 +131,7 @@ type router struct {
 	n         int                                                      // number of buckets
 	totals    func(ctx context.Context, partition []byte) (int, error) // instead of n
 	assigner  Assigner                                                 // instead of buckets, by hashes of the key
+	mover     Mover                                                    // instead of buckets
 	hasher    *binrow.Hasher
 	hashes    []int32
 
@@ -112,20 +141,29 @@ type router struct {
 	bucket []int32
 }
 
-// route splits a batch by partition and bucket, in the order of first appearance.
-func (r *router) route(ctx context.Context, rec arrow.RecordBatch) ([]part, error) {
-	n := int(rec.NumRows())
-	partOf, err := r.partitions(rec)
+// route splits a batch by partition and bucket, in the order of first appearance. The parts are of the batch that it gives.
+func (r *router) route(ctx context.Context, b batch.Batch) (batch.Batch, []part, error) {
+	partOf, err := r.partitions(b.RecordBatch)
 	if err != nil {
-		return nil, err
+		return b, nil, err
 	}
+	if r.mover == nil {
+		parts, err := r.distribute(ctx, b.RecordBatch, partOf)
+		return b, parts, err
+	}
+	p, err := r.mover.Place(ctx, b, partOf, r.locs)
+	if err != nil {
+		return b, nil, err
+	}
+	return p.Batch, split(len(p.Part), func(i int) (int, int) { return int(p.Part[i]), int(p.Bucket[i]) }, p.Partitions), nil
+}
+
+func (r *router) distribute(ctx context.Context, rec arrow.RecordBatch, partOf []int) ([]part, error) {
+	n := int(rec.NumRows())
 	bucketed := r.buckets != nil || r.assigner != nil
 	if !bucketed && partOf == nil {
 		return []part{{loc: datafile.Location{Partition: r.locs[0]}}}, nil
 	}
-	type id struct{ part, bucket int }
-	index := map[id]int{}
-	var out []part
 	switch {
 	case r.assigner != nil:
 		if err := r.assign(ctx, rec, partOf); err != nil {
@@ -138,22 +176,33 @@ func (r *router) route(ctx context.Context, rec arrow.RecordBatch) ([]part, erro
 	case r.buckets != nil:
 		r.bucket = r.buckets.Buckets(rec, r.n, r.bucket[:0])
 	}
+	return split(n, func(i int) (part, bucket int) {
+		if partOf != nil {
+			part = partOf[i]
+		}
+		if bucketed {
+			bucket = int(r.bucket[i])
+		}
+		return part, bucket
+	}, r.locs), nil
+}
+
+// split makes parts of rows by their places.
+func split(n int, place func(row int) (part, bucket int), locs [][]byte) []part {
+	type id struct{ part, bucket int }
+	index := map[id]int{}
+	var out []part
 	// Rows of a bucket tend to come together, so the last place is tried first.
 	last, at := id{-1, -1}, -1
 	for i := range n {
 		var x id
-		if partOf != nil {
-			x.part = partOf[i]
-		}
-		if bucketed {
-			x.bucket = int(r.bucket[i])
-		}
+		x.part, x.bucket = place(i)
 		if x != last {
 			var ok bool
 			if at, ok = index[x]; !ok {
 				at = len(out)
 				index[x] = at
-				out = append(out, part{loc: datafile.Location{Partition: r.locs[x.part], Bucket: x.bucket}})
+				out = append(out, part{loc: datafile.Location{Partition: locs[x.part], Bucket: x.bucket}})
 			}
 			last = x
 		}
@@ -162,7 +211,7 @@ func (r *router) route(ctx context.Context, rec arrow.RecordBatch) ([]part, erro
 	if len(out) == 1 {
 		out[0].sel = nil
 	}
-	return out, nil
+	return out
 }
 
 // each gives rows their buckets where partitions have numbers of buckets of their own.

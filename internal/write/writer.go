@@ -129,7 +129,7 @@ func New(c Config) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.buckets == nil && r.assigner == nil && len(r.partCols) == 0 {
+	if r.buckets == nil && r.assigner == nil && r.mover == nil && len(r.partCols) == 0 {
 		c.Workers = 1
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -293,7 +293,7 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, erro
 		}
 		return nil
 	})
-	if a := w.c.Route.Assigner; err == nil && a != nil {
+	if a := w.c.Route.later(); err == nil && a != nil {
 		if out.deltas, err = a.Prepare(ctx, out.deltas); err != nil {
 			w.fail(err)
 		}
@@ -328,7 +328,7 @@ func (w *Writer) Committed() error {
 	if w.open > 0 {
 		return nil
 	}
-	if a := w.c.Route.Assigner; a != nil {
+	if a := w.c.Route.later(); a != nil {
 		a.Committed()
 	}
 	const idle = 10 // prepares
@@ -336,6 +336,9 @@ func (w *Writer) Committed() error {
 		return k.drop(func(o *owned) bool { return !o.used && !o.b.Busy() && (o.count >= idle || o.b.Stale() != nil) })
 	})
 }
+
+// Settled reports whether all that was prepared is told to be committed.
+func (w *Writer) Settled() bool { return w.open <= 0 }
 
 // Stale tells why a compaction was lost to another process, nil if none was; see Bucket.
 func (w *Writer) Stale() error {

@@ -1,0 +1,205 @@
+package tarn_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tarnlake/tarn"
+)
+
+func crossingTable(t *testing.T, o opts) *tarn.Table {
+	t.Helper()
+	def := tarn.TableDef{
+		Fields:      fields("p", "STRING", "k", "INT NOT NULL", "v", "INT"),
+		PrimaryKeys: []string{"k"}, PartitionKeys: []string{"p"}, Options: map[string]string{"dynamic-bucket.target-row-num": "3"},
+	}
+	for k, v := range o {
+		def.Options[k] = v
+	}
+	tab, err := open(t).CreateTable(t.Context(), "d.t", def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+func crossingRow(p string, k, v int) string {
+	if p == "" {
+		return fmt.Sprintf(`{"p":null,"k":%d,"v":%d}`, k, v)
+	}
+	return fmt.Sprintf(`{"p":%q,"k":%d,"v":%d}`, p, k, v)
+}
+
+// TestCrossing: where the primary key lacks the partition columns a key is in one partition at a time, in the same batch, the same
+// commit, the next one, and for another writer.
+func TestCrossing(t *testing.T) {
+	ctx := t.Context()
+	for engine, want := range map[string][]string{
+		"deduplicate":    {crossingRow("a", 1, 6), crossingRow("b", 2, 5), crossingRow("", 3, 3)},
+		"partial-update": {crossingRow("a", 1, 6), crossingRow("b", 2, 5), crossingRow("b", 3, 3)},
+		"first-row":      {crossingRow("a", 1, 1), crossingRow("b", 2, 1), crossingRow("b", 3, 2)},
+	} {
+		tab := crossingTable(t, opts{"merge-engine": engine})
+		w, err := tab.NewWriter(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		for _, lines := range [][]string{
+			{crossingRow("a", 1, 1), crossingRow("b", 2, 1)},
+			{crossingRow("b", 3, 2), crossingRow("a", 2, 2), crossingRow("a", 2, 3), crossingRow("", 3, 3)},
+			{crossingRow("b", 2, 4), crossingRow("b", 1, 4), crossingRow("a", 1, 5)},
+		} {
+			if err := w.Write(ctx, rows(t, tab, lines...)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Commit(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Another writer finds the keys in the table, and the first one learns of that.
+		other, err := tab.NewWriter(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		if err := other.Write(ctx, rows(t, tab, crossingRow("c", 1, 5), crossingRow("c", 2, 5))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(ctx, rows(t, tab, crossingRow("a", 1, 6), crossingRow("b", 2, 5))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(want)
+		for range 2 {
+			if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, want) {
+				t.Errorf("%s: rows\n%q, want\n%q", engine, got, want)
+			}
+			if r, err := tab.Check(ctx); err != nil || len(r.Problems) > 0 {
+				t.Errorf("%s: check: %v, %v", engine, r, err)
+			}
+			if _, err := tab.Compact(ctx, tarn.CompactOptions{Full: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestCrossingWriters: of two writers that do not know of each other's rows the second has a conflict, whatever keys they wrote,
+// and in one commit, too; those that go on from what another has prepared have none, nor has who is passed by a compaction.
+func TestCrossingWriters(t *testing.T) {
+	ctx := t.Context()
+	tab := crossingTable(t, nil)
+	begin := func(o *tarn.WriterOptions, lines ...string) *tarn.Writer {
+		t.Helper()
+		w, err := tab.NewWriter(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { w.Close() })
+		if err := w.Write(ctx, rows(t, tab, lines...)); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	prepare := func(w *tarn.Writer) *tarn.Prepared {
+		t.Helper()
+		p, err := w.Prepare(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := p.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err = tarn.UnmarshalPrepared(data); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	a, b := begin(nil, crossingRow("a", 1, 1)), begin(nil, crossingRow("b", 1, 2))
+	if _, err := a.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Commit(ctx); !errors.Is(err, tarn.ErrConflict) {
+		t.Fatalf("two writers: %v", err)
+	}
+	c := begin(nil, crossingRow("c", 1, 3))
+	if _, err := tab.Compact(ctx, tarn.CompactOptions{Full: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Commit(ctx); err != nil {
+		t.Errorf("after a compaction: %v", err)
+	}
+	d, e := prepare(begin(nil, crossingRow("d", 1, 4))), prepare(begin(nil, crossingRow("e", 1, 5)))
+	if _, err := tab.Commit(ctx, tarn.CommitID{User: "both", Number: 1}, d, e); !errors.Is(err, tarn.ErrConflict) {
+		t.Errorf("two writers in one commit: %v", err)
+	}
+	e = prepare(begin(&tarn.WriterOptions{After: []*tarn.Prepared{d}}, crossingRow("e", 1, 5), crossingRow("e", 2, 5)))
+	f := prepare(begin(&tarn.WriterOptions{After: []*tarn.Prepared{d, e}}, crossingRow("f", 2, 6)))
+	if _, err := tab.Commit(ctx, tarn.CommitID{User: "both", Number: 2}, d, e); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tab.Commit(ctx, tarn.CommitID{User: "both", Number: 3}, f); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{crossingRow("e", 1, 5), crossingRow("f", 2, 6)}
+	if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
+	}
+	rest := func(yield func(tarn.Batch, error) bool) {
+		yield(rows(t, tab, crossingRow("e", 2, 7), crossingRow("f", 2, 8)), nil)
+	}
+	if _, err := tab.Overwrite(ctx, tarn.OverwriteOptions{}, rest); !errors.Is(err, tarn.ErrUnsupported) {
+		t.Errorf("an overwrite of some partitions: %v", err)
+	}
+	g := begin(nil, crossingRow("e", 2, 9))
+	if _, err := tab.Overwrite(ctx, tarn.OverwriteOptions{Static: true}, rest); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Commit(ctx); !errors.Is(err, tarn.ErrConflict) {
+		t.Errorf("after an overwrite: %v", err)
+	}
+	want = []string{crossingRow("f", 2, 8)}
+	if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, want) {
+		t.Errorf("rows after an overwrite %q, want %q", got, want)
+	}
+}
+
+// TestCrossingDeletes: a delete takes its key away wherever it is, and rows that were taken away do not come back.
+func TestCrossingDeletes(t *testing.T) {
+	ctx := t.Context()
+	for engine, o := range map[string]opts{
+		"deduplicate":    nil,
+		"partial-update": {"partial-update.remove-record-on-delete": "true"},
+		"aggregation":    {"aggregation.remove-record-on-delete": "true"},
+	} {
+		all := opts{"merge-engine": engine}
+		for k, v := range o {
+			all[k] = v
+		}
+		tab := crossingTable(t, all)
+		for _, lines := range [][]string{
+			{crossingRow("a", 1, 1), crossingRow("b", 2, 1), crossingRow("b", 3, 1), crossingRow("c", 4, 1)},
+			{`{"_kind":"-D","p":"b","k":1,"v":1}`, `{"_kind":"-D","p":"b","k":2,"v":1}`, `{"_kind":"-D","p":"a","k":7,"v":1}`},
+			{crossingRow("b", 5, 1), `{"_kind":"-D","p":"c","k":5,"v":1}`, crossingRow("a", 2, 2)},
+		} {
+			write(t, tab, lines)
+		}
+		want := []string{crossingRow("a", 2, 2), crossingRow("b", 3, 1), crossingRow("c", 4, 1)}
+		if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, want) {
+			t.Errorf("%s: rows\n%q, want\n%q", engine, got, want)
+		}
+	}
+	tab := crossingTable(t, opts{"ignore-delete": "true"})
+	if _, err := tab.NewWriter(ctx, nil); !errors.Is(err, tarn.ErrInvalid) {
+		t.Errorf("ignore-delete, where moving is deleting: %v", err)
+	}
+}
