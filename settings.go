@@ -160,8 +160,15 @@ func (t *Table) levels() lsm.LevelOptions {
 	o := t.opts
 	l := lsm.LevelOptions{
 		NumLevels: options.NumLevels.Get(o), Trigger: options.CompactionTrigger.Get(o), StopTrigger: options.StopTrigger.Get(o),
-		SizeRatio: options.SizeRatio.Get(o), MaxSizeAmp: options.MaxAmplification.Get(o), ForceUp: options.ForceUpLevel0.Get(o) || t.batchLevels() != nil || options.ForceLookup.Get(o),
+		SizeRatio: options.SizeRatio.Get(o), MaxSizeAmp: options.MaxAmplification.Get(o), ForceUp: options.ForceUpLevel0.Get(o) || t.lookup() != lsm.NoLookup,
 		Interval: options.OptimizeInterval.Get(o).Milliseconds(),
+	}
+	if t.lookup() != lsm.NoLookup && options.LookupCompact.Get(o) == "gentle" {
+		l.Gentle = options.LookupMaxInterval.Get(o)
+		if l.Gentle == 0 {
+			l.Gentle = 2 * l.Trigger
+		}
+		l.Gentle = max(l.Gentle, l.Trigger)
 	}
 	if l.SizeRatio == 0 {
 		l.SizeRatio = -1

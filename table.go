@@ -164,9 +164,9 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 	}
 	t.tree, err = lsm.NewTable(lsm.Config{
 		Store: lsm.Files(t.files), Fields: t.schema.Fields, Keys: keys, Engine: engine, Sequence: options.SequenceField.Get(o),
-		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(), Changelog: producers[options.ChangelogProducer.Get(o)],
+		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(), Changelog: producers[options.ChangelogProducer.Get(o)], Lookup: t.lookup(),
 		TargetFileSize: t.targetFileSize(), WriteBuffer: options.WriteBuffer.Get(o), Spill: t.spill(), FanIn: t.fanIn(), RewriteAll: options.ForceRewrite.Get(o),
-		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o) || t.batchLevels() != nil, // readers leave out level 0
+		WriteOnly: options.WriteOnly.Get(o), ForceCompact: options.ForceCompact.Get(o) || t.lookup() != lsm.NoLookup && options.LookupWait.Get(o),
 		ClockMillis: t.env.wallMillis, Events: t.treeEvents(), Expiry: t.expiry(), Unchanged: t.unchanged(),
 	})
 	if err != nil {
@@ -176,7 +176,23 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 }
 
 // producers are the changelog producers by the value of the option changelog-producer.
-var producers = map[string]lsm.Producer{"input": lsm.InputChangelog, "full-compaction": lsm.FullCompactionChangelog}
+var producers = map[string]lsm.Producer{"input": lsm.InputChangelog, "full-compaction": lsm.FullCompactionChangelog, "lookup": lsm.LookupChangelog}
+
+// lookup says what compactions of level 0 do with older rows of its keys at higher levels.
+func (t *Table) lookup() lsm.Lookup {
+	producer := options.ChangelogProducer.Get(t.opts)
+	switch engine := options.MergeEngine.Get(t.opts); {
+	case !t.HasPrimaryKey() || producer == "full-compaction":
+	case engine == "first-row":
+		return lsm.LookupFirst
+	case producer != "lookup" && !options.ForceLookup.Get(t.opts):
+	case engine == "deduplicate":
+		return lsm.LookupNewest
+	default:
+		return lsm.LookupFold
+	}
+	return lsm.NoLookup
+}
 
 // unchanged says which rows changelogs leave out.
 func (t *Table) unchanged() *lsm.Unchanged {

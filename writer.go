@@ -145,9 +145,6 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 			return plain.NewWriter(o), nil
 		}, nil
 	}
-	if p := options.ChangelogProducer.Get(t.opts); p != "none" && producers[p] == lsm.NoChangelog {
-		return nil, fmt.Errorf("table %s: %w: changelog-producer = %s; none, input and full-compaction can be written", t.id, ErrUnsupported, p)
-	}
 	if options.ForceChangelog.Get(t.opts) {
 		return nil, fmt.Errorf("table %s: %w: delete.force-produce-changelog", t.id, ErrUnsupported)
 	}

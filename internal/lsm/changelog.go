@@ -20,6 +20,7 @@ const (
 	NoChangelog             Producer = iota
 	InputChangelog                   // what was written is the changelog: each flush writes its rows before they are merged
 	FullCompactionChangelog          // compactions into the highest level tell what they change there
+	LookupChangelog                  // compactions of level 0 tell what its rows change
 )
 
 // unmerged gives all versions of the keys of a group, in their order: of a key the oldest first. merged is what the engine
@@ -44,43 +45,6 @@ type Unchanged struct {
 	Ignore []string // columns that may change, changelog-producer.row-deduplicate-ignore-fields
 }
 
-// changeLog writes what a compaction changes in the highest level. A row of that level is the old one of its key, as
-// nothing is below it; what the merge makes of all versions is the new one.
-type changeLog struct {
-	t     *Table
-	level int
-	w     FileWriter
-	tops  int // so many runs of the section, the first, are of the level
-}
-
-func newChangeLog(t *Table, level int, w FileWriter) *changeLog {
-	return &changeLog{t: t, level: level, w: w}
-}
-
-// of prepares for the rows of a section. The log may be nil.
-func (l *changeLog) of(s section) *changeLog {
-	if l == nil {
-		return nil
-	}
-	l.tops = 0
-	for _, x := range s { // the files of the level come first: nothing is older
-		if x.file.Level != l.level {
-			break
-		}
-		l.tops++
-	}
-	return l
-}
-
-// top reports whether the rows of a batch of the window are of the level.
-func (l *changeLog) top(g *kv.Groups, src int32) bool {
-	run := 0
-	if g.Runs != nil {
-		run = g.Runs[src]
-	}
-	return run < l.tops
-}
-
 // change is a row of the changelog: an old row, or one that came out of the merge.
 type change struct {
 	kind types.RowKind
@@ -89,32 +53,26 @@ type change struct {
 }
 
 // tell writes what the merge of a window changes.
-func (l *changeLog) tell(j *job, in *mergefn.Input, out *mergefn.Output) error {
+func (p *past) tell(j *job, in *mergefn.Input, out *mergefn.Output, was *before) error {
 	var changes []change
 	next := int32(0)
-	for i := range in.Ends {
-		versions := in.Group(i)
-		old, had := batch.Ref{}, false
-		for _, r := range versions {
-			if l.top(in.Groups, r.Src) {
-				old, had = r, true
-			}
-		}
+	for i, old := range was.old {
 		row := int32(-1)
-		if int(next) < len(out.Rows) && slices.Contains(versions, out.Rows[next]) {
+		if int(next) < len(out.Rows) && slices.Contains(in.Group(i), out.Rows[next]) {
 			row = next
 			next++
 		}
-		if had && len(versions) == 1 {
+		if !was.news[i] {
 			continue
 		}
-		there := row >= 0 && !kindOf(in, out, row).IsRetract()
+		// A delete that has not reached the highest level is as good as no row.
+		had, there := old != batch.NullRef && !in.Kind(old).IsRetract(), row >= 0 && !kindOf(in, out, row).IsRetract()
 		switch {
 		case there && !had:
 			changes = append(changes, change{kind: types.Insert, row: row})
 		case had && !there:
 			changes = append(changes, change{kind: types.Delete, old: old, row: -1})
-		case had && !l.same(j, in, out, old, row):
+		case had && !p.same(j, in, out, old, row):
 			changes = append(changes, change{kind: types.UpdateBefore, old: old, row: -1}, change{kind: types.UpdateAfter, row: row})
 		}
 	}
@@ -128,7 +86,7 @@ func (l *changeLog) tell(j *job, in *mergefn.Input, out *mergefn.Output) error {
 	batches, err := j.gather(in, log, 0, len(changes))
 	for _, b := range batches {
 		if err == nil {
-			err = l.w.Write(b.RecordBatch)
+			err = p.w.Write(b.RecordBatch)
 		}
 	}
 	if err != nil {
@@ -185,12 +143,12 @@ func arrange(in *mergefn.Input, out *mergefn.Output, changes []change, j *job) (
 }
 
 // same reports whether a row came out with the values that it had, where that is to be left out.
-func (l *changeLog) same(j *job, in *mergefn.Input, out *mergefn.Output, old batch.Ref, row int32) bool {
-	if l.t.c.Unchanged == nil {
+func (p *past) same(j *job, in *mergefn.Input, out *mergefn.Output, old batch.Ref, row int32) bool {
+	if p.t.c.Unchanged == nil {
 		return false
 	}
 	for name, col := range j.byName {
-		if schema.IsSystem(name) || slices.Contains(l.t.c.Unchanged.Ignore, name) {
+		if schema.IsSystem(name) || slices.Contains(p.t.c.Unchanged.Ignore, name) {
 			continue
 		}
 		was := in.Window[old.Src].Column(col)

@@ -31,7 +31,9 @@ type compactor struct {
 	drop    bool                 // nothing older exists: deletes are left out
 	apart   bool                 // every file is rewritten by itself: others may lie between them
 	old     []*manifest.DataFile // files with rows that have expired
-	log     bool                 // tell what changes in the highest level, to which the result goes
+	log     bool                 // tell what changes: in the highest level, to which the result goes, or by rows of level 0 if they are looked up
+	lookup  Lookup
+	older   []span // files of higher levels, in which older rows are looked up
 	stop    func() error
 	out     compaction
 }
@@ -88,9 +90,14 @@ func (c *compactor) upgrade(ctx context.Context, s section) error {
 	if f.Level == c.level {
 		return nil
 	}
-	if c.log {
-		if err := c.tell(ctx, s); err != nil {
-			return err
+	if c.lookup == NoLookup || f.Level == 0 {
+		if c.lookup != NoLookup && c.t.rewrites() && len(withOlder([]section{s}, c.older)[0]) > 1 {
+			return c.merge(ctx, []section{s})
+		}
+		if c.log {
+			if err := c.tell(ctx, s); err != nil {
+				return err
+			}
 		}
 	}
 	up := *f
@@ -120,29 +127,37 @@ func (c *compactor) merge(ctx context.Context, secs []section) error {
 
 // tell writes the changelog of a file that is moved up as it is.
 func (c *compactor) tell(ctx context.Context, s section) error {
-	_, err := c.copy(ctx, []section{s}, func(context.Context) FileWriter { return nowhere{} })
+	_, err := c.copy(ctx, []section{s}, nil)
 	return err
 }
 
-// nowhere drops rows.
+// nowhere takes no rows.
 type nowhere struct{}
 
 func (nowhere) Write(arrow.RecordBatch) error        { return nil }
 func (nowhere) Close() ([]*manifest.DataFile, error) { return nil, nil }
 func (nowhere) Abort(context.Context) error          { return nil }
 
-// copy merges sections into files and gives them, and adds their changelog to what comes out.
+// copy merges sections into files and gives them, and adds their changelog to what comes out. Without open no files are made.
 func (c *compactor) copy(ctx context.Context, secs []section, open func(context.Context) FileWriter) (after []*manifest.DataFile, err error) {
 	r := &mergeReader{
 		in:   &source{t: c.t, loc: c.loc, stop: c.stop, expiry: c.t.c.Expiry},
 		want: want{out: datafile.KeyValueFields(c.t.keys, c.t.c.Fields, c.t.c.Thin), drop: c.drop},
 		secs: secs,
 	}
-	w := open(ctx)
-	var log FileWriter = nowhere{}
+	var w, log FileWriter = nowhere{}, nowhere{}
+	if open != nil {
+		w = open(ctx)
+	}
+	if c.log || c.lookup != NoLookup {
+		r.past, r.in.apart = &past{t: c.t, level: c.level, lookup: c.lookup}, c.level
+	}
+	if c.lookup != NoLookup {
+		r.secs, r.in.apart, r.in.level = withOlder(secs, c.older), 1, c.level
+	}
 	if c.log {
 		log = c.t.c.Store.NewWriter(ctx, c.loc, datafile.WriterOptions{KeyValue: true, Level: c.level, Source: manifest.SourceAppend, Changelog: true})
-		r.log, r.in.apart = newChangeLog(c.t, c.level, log), c.level
+		r.past.w, r.want.tell, r.want.log = log, true, open == nil
 	}
 	var logged []*manifest.DataFile
 	defer func() {

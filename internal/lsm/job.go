@@ -29,6 +29,7 @@ type job struct {
 	drop      bool  // leave out deletes
 	versions  bool  // versions are not merged before all of them are known
 	kinds     bool  // give the kinds of rows beside the batch
+	log       bool  // only the changelog is wanted
 }
 
 // want says what a job has to give.
@@ -39,10 +40,12 @@ type want struct {
 	drop   bool
 	give   bool // give kinds beside the batch
 	alone  bool // nothing is merged: neither keys nor versions are compared
+	tell   bool // of changes
+	log    bool // give no rows: the changelog is all that is wanted
 }
 
 func (t *Table) newJob(w want) (*job, error) {
-	j := &job{t: t, kind: -1, byName: map[string]int{}, drop: w.drop && w.kinds, kinds: w.give}
+	j := &job{t: t, kind: -1, byName: map[string]int{}, drop: w.drop && w.kinds, kinds: w.give, log: w.log}
 	add := func(f types.Field) int {
 		if i := slices.IndexFunc(j.in, func(x types.Field) bool { return x.Name == f.Name }); i >= 0 {
 			return i
@@ -86,7 +89,7 @@ func (t *Table) newJob(w want) (*job, error) {
 	if w.number && !w.alone {
 		j.layout.Order.Number = add(datafile.SequenceField())
 	}
-	if w.kinds && (w.drop || w.give || t.c.Engine.NeedsKinds()) {
+	if w.kinds && (w.drop || w.give || w.tell || t.c.Engine.NeedsKinds()) {
 		j.kind = add(datafile.KindField())
 	}
 	j.inSchema = types.WideArrowSchema(j.in)
@@ -96,7 +99,7 @@ func (t *Table) newJob(w want) (*job, error) {
 // raw is a job that gives its input columns, all versions of them that may still matter.
 func (j *job) raw() *job {
 	r := *j
-	r.drop, r.kinds = false, false
+	r.drop, r.kinds, r.log = false, false, false
 	r.outSchema = j.inSchema
 	r.outCols = make([]int, len(j.in))
 	for i := range r.outCols {
@@ -114,16 +117,25 @@ func (j *job) keep(g *kv.Groups) ([]batch.Batch, error) {
 }
 
 // merge lets the engine decide and gathers the result. It is more than one batch only if rows are so
-// large that they do not fit into one. If log is not nil, it is told what changes.
-func (j *job) merge(g *kv.Groups, log *changeLog) ([]batch.Batch, error) {
+// large that they do not fit into one. The past, if there is one, says which versions count, and is told what changes.
+func (j *job) merge(g *kv.Groups, p *past) ([]batch.Batch, error) {
+	var was *before
+	if p != nil {
+		if g, was = p.split(g); len(g.Ends) == 0 {
+			return nil, nil
+		}
+	}
 	in, out, err := j.decide(g)
 	if err != nil {
 		return nil, err
 	}
-	if log != nil {
-		if err := log.tell(j, in, out); err != nil {
+	if p != nil && p.w != nil {
+		if err := p.tell(j, in, out, was); err != nil {
 			return nil, err
 		}
+	}
+	if j.log {
+		return nil, nil
 	}
 	if j.drop && in.Kinds != nil {
 		if err := dropDeletes(in, out); err != nil {

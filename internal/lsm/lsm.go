@@ -59,6 +59,7 @@ type Config struct {
 	Descending bool     // sequence.field.sort-order
 	Thin       bool     // data-file.thin-mode: files have no _KEY_ columns
 	Changelog  Producer
+	Lookup     Lookup
 	// Unchanged leaves out of changelogs that compactions make the rows that keep their values, nil: none.
 	Unchanged *Unchanged
 	Expiry    *Expiry // nil: rows stay

@@ -47,11 +47,15 @@ func (t *Table) MergeRead(ctx context.Context, loc datafile.Location, files []*m
 	if o.Filter == nil {
 		o.Filter = o.KeyFilter
 	}
-	return &mergeReader{
+	r := &mergeReader{
 		in:   &source{t: t, loc: loc, keyFilter: o.KeyFilter, filter: o.Filter, batchRows: o.BatchRows},
 		want: w,
 		secs: secs,
-	}, nil
+	}
+	if t.c.Lookup == LookupFold {
+		r.past, r.in.apart = &past{t: t, level: manifest.MaxLevel, lookup: LookupFold}, 1
+	}
+	return r, nil
 }
 
 // source is where runs come from.
@@ -64,8 +68,12 @@ type source struct {
 	expiry    *Expiry // nil: all rows are read
 	// stop, if not nil, is asked between batches.
 	stop func() error
-	// apart is a level, the highest, whose files are kept out of passes, so that groups tell which rows are of them; 0: none.
+	// apart is a level: its files and those of higher ones are kept out of passes, so that groups tell which rows are of
+	// them. 0: none.
 	apart int
+	// level is that of the result of a compaction; of files of higher levels only rows near those of level 0 are read. 0: all are.
+	level int
+	near  predicate.Predicate // of those files, in the section that is read
 }
 
 // mergeReader reads sections one after the other.
@@ -77,7 +85,7 @@ type mergeReader struct {
 	job   *job // of cur
 	sec   section
 	cur   grouped
-	log   *changeLog // nil: no changelog is made
+	past  *past // nil: all versions count, and nobody is told of changes
 	queue []batch.Batch
 }
 
@@ -149,7 +157,7 @@ func (r *mergeReader) Next(ctx context.Context) (batch.Batch, error) {
 		if err != nil {
 			return batch.Batch{}, err
 		}
-		if r.queue, err = r.job.merge(g, r.log.of(r.sec)); err != nil {
+		if r.queue, err = r.job.merge(g, r.past.of(r.sec)); err != nil {
 			return batch.Batch{}, fmt.Errorf("lsm: merge bucket %d: %w", r.in.loc.Bucket, err)
 		}
 	}
@@ -180,7 +188,10 @@ func (s *source) open(ctx context.Context, sec section, j *job) (grouped, error)
 		}
 		return &alone{r: r, name: sec[0].file.Name}, nil
 	}
-	o.Filter = s.keyFilter
+	o.Filter, s.near = s.keyFilter, nil
+	if s.level > 0 {
+		s.near = s.t.near(sec)
+	}
 	units := sec.units()
 	if len(units) >= lowMemoryRuns {
 		o.LowMemory = true
@@ -200,6 +211,10 @@ func (s *source) runs(units [][]span, j *job, o datafile.ReadOptions) []kv.Run {
 	var out []kv.Run
 	float := s.t.floatKeys()
 	for _, u := range units {
+		o := o
+		if s.near != nil && u[0].file.Level > s.level {
+			o.Filter = s.near
+		}
 		for _, x := range u {
 			if float {
 				out = append(out, kv.Run{Name: x.file.Name, Open: func(ctx context.Context) (batch.Reader, error) {
@@ -227,10 +242,11 @@ func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.
 		}
 		return nil, err
 	}
-	var first []kv.Run
-	if s.apart > 0 && units[0][0].file.Level == s.apart {
-		first, units, fan = s.runs(units[:1], j, o), units[1:], max(fan-1, 2)
+	n := 0
+	for n < len(units) && s.apart > 0 && units[n][0].file.Level >= s.apart {
+		n++
 	}
+	first, units, fan := s.runs(units[:n], j, o), units[n:], max(fan-n, 2)
 	for len(units) > 0 {
 		n := min(len(units), fan)
 		x, err := s.t.mergeTemp(ctx, kv.NewMerger(s.runs(units[:n], j, o), j.layout, target), j)

@@ -14,6 +14,7 @@ type LevelOptions struct {
 	SizeRatio   int   // compaction.size-ratio in percent; -1 is 0, 0 is 1
 	MaxSizeAmp  int   // compaction.max-size-amplification-percent; -1 is 0, 0 is 200
 	ForceUp     bool  // compaction.force-up-level-0
+	Gentle      int   // lookup-compact = gentle: with ForceUp, a writer leaves level 0 for so many commits at most; 0: for none
 	Interval    int64 // compaction.optimization-interval in milliseconds; 0: none
 	TotalSize   int64 // compaction.total-size-threshold; 0: none
 	Incremental int64 // compaction.incremental-size-threshold; 0: none

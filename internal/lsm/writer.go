@@ -42,6 +42,8 @@ type Writer struct {
 	task   *Task
 	err    error
 	stale  error // see Stale
+	left   int   // so many times level 0 was left as it is, see LevelOptions.Gentle
+	asked  bool  // a compaction is asked for
 
 	delta manifest.Delta // since the last Prepare
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/manifest"
@@ -16,6 +17,9 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 		return nil
 	}
 	s := w.levels.state()
+	if !all && w.waits(s) {
+		return nil
+	}
 	unit, files, apart, err := w.t.choose(ctx, s, all)
 	if err != nil || len(files) == 0 {
 		return err
@@ -26,7 +30,15 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 		// Where nothing is older than the result, a delete has nothing left to delete.
 		drop: unit.Level != 0 && unit.Level >= w.levels.top(),
 	}
-	c.log = c.highest && w.producer() == FullCompactionChangelog
+	if unit.Level > 0 && w.t.c.Lookup != NoLookup {
+		c.lookup, c.older = w.t.c.Lookup, slices.Concat(w.levels.high[unit.Level:]...)
+	}
+	switch w.producer() {
+	case FullCompactionChangelog:
+		c.log = c.highest
+	case LookupChangelog:
+		c.log = c.lookup != NoLookup && slices.ContainsFunc(files, func(f *manifest.DataFile) bool { return f.Level == 0 })
+	}
 	task := newTask(w.o.Location, func(ctx context.Context, t *Task) (*compaction, error) {
 		c.stop = t.stop
 		return c.do(ctx, files)
@@ -38,6 +50,21 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 	}
 	task.Run(ctx)
 	return w.sync(ctx, true)
+}
+
+// waits reports whether level 0 is left for now, as nothing else asks for a compaction.
+func (w *Writer) waits(s State) bool {
+	o := w.t.c.Levels
+	if o.Gentle == 0 || w.asked || len(w.levels.zero) == 0 {
+		return false
+	}
+	o.ForceUp = false
+	if _, ok := NewUniversal(o).Pick(s); ok || w.left+1 >= o.Gentle {
+		w.left = 0
+		return false
+	}
+	w.left++
+	return true
 }
 
 // do runs the compaction; after an error nothing of it is left.
@@ -129,6 +156,8 @@ func indexFile(files []*manifest.DataFile, f *manifest.DataFile) int {
 // Compact flushes the buffer and begins a compaction: of all files if full, also on a write-only
 // table; else of what is due. Prepare with wait waits for its end.
 func (w *Writer) Compact(ctx context.Context, full bool) error {
+	w.asked = true
+	defer func() { w.asked = false }()
 	if err := w.flush(ctx, true); err != nil {
 		return err
 	}
@@ -163,8 +192,11 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) (manifest.Delta, error)
 	return d, nil
 }
 
-// Busy reports whether a compaction runs, or waits to run, whose result Prepare has not given.
-func (w *Writer) Busy() bool { return w.task != nil }
+// Busy reports whether a later Prepare will give more, though nothing is written: a compaction runs, or waits to run, or level 0
+// is to be looked up.
+func (w *Writer) Busy() bool {
+	return w.task != nil || w.t.c.Lookup != NoLookup && !w.t.c.WriteOnly && w.stale == nil && len(w.levels.zero) > 0
+}
 
 // Stale tells which file of the bucket was to be compacted and is gone, nil if all is well: another process
 // compacted it and the snapshots that had it have expired. What is written stays right, and nothing is

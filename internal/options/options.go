@@ -185,9 +185,8 @@ func (o *Option[T]) fresh(check func(opts Options, text string) error) *Option[T
 // Features that are refused by name where they are used: options that only take part in them have no
 // other effect.
 const (
-	changelogs = "changelog-producer"
-	vectors    = "deletion-vectors.enabled"
-	engines    = "merge-engine"
+	vectors = "deletion-vectors.enabled"
+	engines = "merge-engine"
 )
 
 // part declares that the option takes part in such a feature only.
