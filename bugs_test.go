@@ -26,6 +26,15 @@ type opts map[string]string
 // the primary key. Tables with a key have one bucket unless said otherwise.
 func declare(t testing.TB, c *tarn.Catalog, name, columns, key string, o opts, partition ...string) *tarn.Table {
 	t.Helper()
+	tab, err := c.CreateTable(t.Context(), name, tableOf(columns, key, o, partition...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+// tableOf defines a table as declare makes it.
+func tableOf(columns, key string, o opts, partition ...string) tarn.TableDef {
 	def := tarn.TableDef{Options: maps.Clone(o), PartitionKeys: partition}
 	depth, start := 0, 0
 	for i, r := range columns + "," {
@@ -55,11 +64,7 @@ func declare(t testing.TB, c *tarn.Catalog, name, columns, key string, o opts, p
 	if _, ok := def.Options["bucket"]; !ok && len(def.PrimaryKeys) > 0 {
 		def.Options["bucket"] = "1"
 	}
-	tab, err := c.CreateTable(t.Context(), name, def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tab
+	return def
 }
 
 // objects makes the rows of a commit: `[1,"a"]`, with a kind before it where it is no insert: `-D[1,"a"]`.

@@ -394,7 +394,7 @@ func TestOptionsOfNoFile(t *testing.T) {
 
 // A table of a format that cannot be written says so before any row is taken.
 func TestFormatsOfLaterAreNotWritten(t *testing.T) {
-	for _, o := range []opts{{"file.format": "orc"}, {"file.format": "avro"}, {"file.format.per.level": "0:avro"}} {
+	for _, o := range []opts{{"file.format": "orc"}, {"file.format.per.level": "0:orc"}} {
 		tab := declare(t, open(t), "d.t", "k! INT,v INT", "", o)
 		key := slices.Collect(maps.Keys(o))[0]
 		if _, err := tab.NewWriter(t.Context(), nil); !errors.Is(err, tarn.ErrUnsupported) || !strings.Contains(err.Error(), key+"="+strings.TrimPrefix(o[key], "0:")) {

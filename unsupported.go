@@ -115,7 +115,7 @@ func checkWritten(o options.Options, keyed bool) error {
 	}
 	for _, f := range slices.Sorted(maps.Keys(formats)) {
 		if _, err := datafile.FormatByName(f); err != nil {
-			return unsupported("option %s=%s: files are written as parquet", formats[f], f)
+			return unsupported("option %s=%s: files are written as parquet or avro", formats[f], f)
 		}
 	}
 	return nil

@@ -8,16 +8,18 @@ import (
 	"strings"
 
 	"github.com/tarnlake/tarn/internal/format"
+	"github.com/tarnlake/tarn/internal/format/avro"
 	"github.com/tarnlake/tarn/internal/format/parquet"
 )
 
 // formats are the file formats known. A new one is a package and a line here.
 var formats = []format.Format{
 	parquet.Format{},
+	avro.Format{},
 }
 
 // known but not read or written yet, to say so by name.
-var laterFormats = []string{"orc", "avro"}
+var laterFormats = []string{"orc"}
 
 // ErrFormat is the error of a file whose format cannot be read or written.
 var ErrFormat = errors.New("file format is not supported")

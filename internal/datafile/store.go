@@ -5,6 +5,7 @@ package datafile
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -175,7 +176,7 @@ func (s *Store) Open(ctx context.Context, loc Location, f *manifest.DataFile, o 
 		file.Close()
 		return nil, fmt.Errorf("datafile: open %s: %w", path, err)
 	}
-	out := &reader{Reader: r, file: file, mapping: m, path: path}
+	out := &reader{Reader: r, file: file, mapping: m, path: path, rows: f.Rows}
 	if s.c.SnapshotOrdering && f.Source == manifest.SourceAppend {
 		out.number = &f.MinSequence
 	}
@@ -256,11 +257,17 @@ type reader struct {
 	file    fileio.File
 	mapping *schema.Mapping
 	path    string
+	rows    int64  // that the manifest says
 	number  *int64 // sequence number of all rows; nil: they have their own
 }
 
 func (r *reader) Next(ctx context.Context) (batch.Batch, error) {
 	b, err := r.Reader.Next(ctx)
+	if err == io.EOF {
+		if n := r.Reader.NumRows(); n != r.rows {
+			return b, fmt.Errorf("datafile: read %s: it has %d rows, its manifest says %d: the file is cut off or damaged", r.path, n, r.rows)
+		}
+	}
 	if err != nil {
 		return b, wrapRead(r.path, err)
 	}

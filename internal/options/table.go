@@ -14,7 +14,7 @@ var (
 	SuffixCompression = boolean("file.suffix.include.compression", false, "Puts the compression into the names of files.")
 	DataFileDirectory = declare("data-file.path-directory", "folder", "none", "", "Folder below the table that holds partitions and buckets.", below).fixed()
 
-	FileFormat       = str("file.format", "parquet", "Format of data files: parquet.").upTo(2, "orc").fresh(among(dataFormats))
+	FileFormat       = str("file.format", "parquet", "Format of data files: parquet, avro.").upTo(2, "orc").fresh(among(dataFormats))
 	FileCompression  = str("file.compression", "zstd", "Compression of data files: none, snappy, gzip, lz4, zstd; snappy in tables of releases before 0.9.").upTo(2, "snappy").fresh(parquetCompression)
 	ZstdLevel        = within(integer("file.compression.zstd-level", 1, "Level of zstd, 1 to 22."), 1, 22)
 	BlockSize        = size("file.block-size", "", "Size of row groups; default is that of the format.")

@@ -44,6 +44,7 @@ func (v *validation) options() {
 	if _, ok := v.s.Options["full-compaction.delta-commits"]; ok && len(v.s.PrimaryKeys) == 0 && options.Bucket.Get(v.opts) == -1 {
 		v.add("option full-compaction.delta-commits: an append table without buckets cannot have it")
 	}
+	v.formats()
 	v.buckets()
 	v.producer()
 	v.sequence()

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
-	"slices"
-	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -251,7 +249,7 @@ func (b *bounds) columnStats(t types.Type, m format.StatsMode, nulls int64) form
 			s.Min, s.Max = lo, hi
 		}
 	case types.Char, types.Varchar:
-		s.Min, s.Max = cutStrings(b.blo, b.bhi, m)
+		s.Min, s.Max = format.CutStrings(b.blo, b.bhi, m)
 	case types.Timestamp, types.TimestampLTZ:
 		if t.Precision <= 6 {
 			unit := arrow.Millisecond
@@ -276,58 +274,4 @@ func (b *bounds) floats(single bool) (lo, hi types.Datum) {
 		return float32(l), float32(h)
 	}
 	return l, h
-}
-
-// defaultCut is the number of characters kept if a mode names none.
-const defaultCut = 16
-
-// cutStrings cuts bounds to the length that the mode wants: the lower one is cut, the upper one is cut and
-// its last character that can be is raised. If there is no such upper bound, both are unknown.
-func cutStrings(lo, hi []byte, m format.StatsMode) (min, max types.Datum) {
-	if m.Kind == format.StatsFull {
-		return string(lo), string(hi)
-	}
-	n := m.Length
-	if n <= 0 {
-		n = defaultCut
-	}
-	h, cut := firstRunes(hi, n)
-	if cut {
-		var ok bool
-		if h, ok = raise(h); !ok {
-			return nil, nil
-		}
-	}
-	l, _ := firstRunes(lo, n)
-	return string(l), string(h)
-}
-
-func firstRunes(b []byte, n int) (head []byte, cut bool) {
-	at := 0
-	for range n {
-		if at == len(b) {
-			return b, false
-		}
-		_, k := utf8.DecodeRune(b[at:])
-		at += k
-	}
-	return b[:at], at < len(b)
-}
-
-// raise gives the least string above all that begin with b, of at most as many characters.
-func raise(b []byte) ([]byte, bool) {
-	for len(b) > 0 {
-		r, k := utf8.DecodeLastRune(b)
-		if r == utf8.RuneError && k <= 1 {
-			return nil, false // not UTF-8: no bound can be named as a string
-		}
-		b = b[:len(b)-k]
-		if r++; r == 0xD800 {
-			r = 0xE000 // surrogates are no characters
-		}
-		if r <= utf8.MaxRune {
-			return utf8.AppendRune(slices.Clone(b), r), true
-		}
-	}
-	return nil, false
 }

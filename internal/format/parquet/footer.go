@@ -1,6 +1,10 @@
 package parquet
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/tarnlake/tarn/internal/format"
+)
 
 // finish writes the last row group, the indexes of all pages, and the footer.
 func (w *writer) finish() error {
@@ -100,7 +104,7 @@ func (k *writtenChunk) cut(lo, hi []byte) ([]byte, []byte, bool) {
 		lo = wholeRunes(lo[:maxIndexText], lo)
 	}
 	if len(hi) > maxIndexText {
-		up, ok := raise(wholeRunes(hi[:maxIndexText], hi))
+		up, ok := format.Raise(wholeRunes(hi[:maxIndexText], hi))
 		return lo, up, ok
 	}
 	return lo, hi, true

@@ -129,34 +129,16 @@ func (w *writer) Write(rec arrow.RecordBatch) error {
 	return nil
 }
 
-// checkSchema refuses batches whose columns are of other types. Names are the caller's business.
+// checkSchema refuses batches whose columns are of other types.
 func (w *writer) checkSchema(sc *arrow.Schema) error {
 	if sc == w.given {
 		return nil
 	}
-	if sc.NumFields() != len(w.cols) {
-		return fmt.Errorf("batch has %d columns, the file has %d", sc.NumFields(), len(w.cols))
-	}
-	for i, f := range w.schema.Fields() {
-		if got := sc.Field(i).Type; !sameShape(f.Type, got) {
-			return fmt.Errorf("column %s: the batch has %s, the file's type %s takes %s", f.Name, got, w.fields[i].Type, f.Type)
-		}
+	if err := format.CheckBatch(w.fields, w.schema, sc); err != nil {
+		return err
 	}
 	w.given = sc
 	return nil
-}
-
-// sameShape reports whether arrays of two types are laid out alike and mean the same.
-func sameShape(a, b arrow.DataType) bool {
-	if a.ID() != b.ID() {
-		return false
-	}
-	x, ok1 := a.(arrow.NestedType)
-	y, ok2 := b.(arrow.NestedType)
-	if !ok1 || !ok2 {
-		return arrow.TypeEqual(a, b)
-	}
-	return slices.EqualFunc(x.Fields(), y.Fields(), func(f, g arrow.Field) bool { return sameShape(f.Type, g.Type) })
 }
 
 func (w *writer) add(rec arrow.RecordBatch) error {
