@@ -34,6 +34,7 @@ type compactor struct {
 	log     bool                 // tell what changes: in the highest level, to which the result goes, or by rows of level 0 if they are looked up
 	lookup  Lookup
 	older   []span // files of higher levels, in which older rows are looked up
+	found   Found  // is told of them; nil: nobody is
 	stop    func() error
 	out     compaction
 }
@@ -150,10 +151,11 @@ func (c *compactor) copy(ctx context.Context, secs []section, open func(context.
 		w = open(ctx)
 	}
 	if c.log || c.lookup != NoLookup {
-		r.past, r.in.apart = &past{t: c.t, level: c.level, lookup: c.lookup}, c.level
+		r.past, r.in.apart = &past{t: c.t, in: r.in, level: c.level, lookup: c.lookup}, c.level
 	}
 	if c.lookup != NoLookup {
 		r.secs, r.in.apart, r.in.level = withOlder(secs, c.older), 1, c.level
+		r.past.found, r.want.place = c.found, c.found != nil
 	}
 	if c.log {
 		log = c.t.c.Store.NewWriter(ctx, c.loc, datafile.WriterOptions{KeyValue: true, Level: c.level, Source: manifest.SourceAppend, Changelog: true})

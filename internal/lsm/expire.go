@@ -138,9 +138,17 @@ func (s *sieve) keep(a arrow.Array) []int32 {
 
 // openFile opens a file of the source.
 func (s *source) openFile(ctx context.Context, f *manifest.DataFile, o datafile.ReadOptions) (batch.Reader, error) {
+	n := len(o.Fields) - 1
+	withPlace := n >= 0 && o.Fields[n].Name == placeName
+	if withPlace {
+		o.Fields, o.Sparse = o.Fields[:n], false
+	}
 	r, err := s.t.c.Store.Open(ctx, s.loc, f, o)
 	if err != nil {
 		return nil, err
+	}
+	if withPlace {
+		return s.sift(s.place(r, f)), nil
 	}
 	return s.sift(r), nil
 }

@@ -47,6 +47,8 @@ type fakeReader struct {
 	size  int
 	done  bool
 	names []types.Field
+	at    int64 // of the next batch
+	last  int64
 }
 
 func (s *fakeStore) Least(context.Context, *manifest.DataFile, string) (types.Datum, error) {
@@ -83,6 +85,8 @@ func (r *fakeReader) Next(context.Context) (batch.Batch, error) {
 	} else {
 		r.recs = r.recs[1:]
 	}
+	r.last = r.at
+	r.at += rec.NumRows()
 	cols := make([]arrow.Array, len(r.names))
 	for i, f := range r.names {
 		at := rec.Schema().FieldIndices(f.Name)
@@ -103,7 +107,7 @@ func (r *fakeReader) Close() error {
 	}
 	return nil
 }
-func (r *fakeReader) Position() int64 { return 0 }
+func (r *fakeReader) Position() int64 { return r.last }
 func (r *fakeReader) NumRows() int64  { return 0 }
 
 func (s *fakeStore) Delete(_ context.Context, _ datafile.Location, files ...*manifest.DataFile) error {

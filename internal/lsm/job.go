@@ -41,6 +41,7 @@ type want struct {
 	give   bool // give kinds beside the batch
 	alone  bool // nothing is merged: neither keys nor versions are compared
 	tell   bool // of changes
+	place  bool // rows have their places with them
 	log    bool // give no rows: the changelog is all that is wanted
 }
 
@@ -92,6 +93,9 @@ func (t *Table) newJob(w want) (*job, error) {
 	if w.kinds && (w.drop || w.give || w.tell || t.c.Engine.NeedsKinds()) {
 		j.kind = add(datafile.KindField())
 	}
+	if w.place {
+		j.in = append(j.in, placeField())
+	}
 	j.inSchema = types.WideArrowSchema(j.in)
 	return j, nil
 }
@@ -121,8 +125,9 @@ func (j *job) keep(g *kv.Groups) ([]batch.Batch, error) {
 func (j *job) merge(g *kv.Groups, p *past) ([]batch.Batch, error) {
 	var was *before
 	if p != nil {
-		if g, was = p.split(g); len(g.Ends) == 0 {
-			return nil, nil
+		var err error
+		if g, was, err = p.split(j, g); err != nil || len(g.Ends) == 0 {
+			return nil, err
 		}
 	}
 	in, out, err := j.decide(g)

@@ -98,6 +98,8 @@ type past struct {
 	level  int        // of the result; files of higher levels are looked up in and stay as they are
 	lookup Lookup     // NoLookup: only a row of the result's level, the highest, is old
 	w      FileWriter // of the changelog; nil: nobody is told
+	in     *source
+	found  Found // nil: nobody asks where older rows lie
 
 	sec  section
 	high int // files of the section above level 0; they come first
@@ -138,7 +140,7 @@ type before struct {
 }
 
 // split leaves out versions that do not count, and keys that are not of the files that are merged.
-func (p *past) split(g *kv.Groups) (*kv.Groups, *before) {
+func (p *past) split(j *job, g *kv.Groups) (*kv.Groups, *before, error) {
 	levels := p.levels(g)
 	b := &before{old: make([]batch.Ref, 0, len(g.Ends)), news: make([]bool, 0, len(g.Ends))}
 	if p.lookup == NoLookup {
@@ -152,7 +154,7 @@ func (p *past) split(g *kv.Groups) (*kv.Groups, *before) {
 			}
 			b.old, b.news = append(b.old, old), append(b.news, old == batch.NullRef || len(versions) > 1)
 		}
-		return g, b
+		return g, b, nil
 	}
 	out := &kv.Groups{Window: g.Window, Runs: g.Runs, Refs: make([]batch.Ref, 0, len(g.Refs)), Ends: make([]int32, 0, len(g.Ends))}
 	for i := range g.Ends {
@@ -169,6 +171,11 @@ func (p *past) split(g *kv.Groups) (*kv.Groups, *before) {
 		if level > p.level && (!zero || p.lookup == LookupFirst) {
 			continue // nothing of the key is merged, or nothing of it is new
 		}
+		if level > p.level && p.found != nil {
+			if err := p.tellFound(j, g.Window, high); err != nil {
+				return nil, nil, err
+			}
+		}
 		for _, r := range versions {
 			if l := levels[r.Src]; l == 0 || r == high || p.lookup == LookupFirst && l <= p.level {
 				out.Refs = append(out.Refs, r)
@@ -177,5 +184,5 @@ func (p *past) split(g *kv.Groups) (*kv.Groups, *before) {
 		out.Ends = append(out.Ends, int32(len(out.Refs)))
 		b.old, b.news = append(b.old, high), append(b.news, zero && (level == 0 || p.lookup != LookupFirst))
 	}
-	return out, b
+	return out, b, nil
 }

@@ -74,6 +74,8 @@ type source struct {
 	// level is that of the result of a compaction; of files of higher levels only rows near those of level 0 are read. 0: all are.
 	level int
 	near  predicate.Predicate // of those files, in the section that is read
+	// places are the files whose rows have places.
+	places []*manifest.DataFile
 }
 
 // mergeReader reads sections one after the other.
