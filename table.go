@@ -23,7 +23,6 @@ import (
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/mergefn"
-	"github.com/tarnlake/tarn/internal/mergefn/agg"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/plan"
@@ -210,11 +209,7 @@ func (t *Table) engine(keys []string) (mergefn.Engine, error) {
 		IgnoreUpdateBefore: options.IgnoreUpdateBefore.Get(o), Options: o.Values(),
 	})
 	if err != nil {
-		kind := ErrInvalid
-		if errors.Is(err, agg.ErrLater) {
-			kind = ErrUnsupported
-		}
-		return nil, fmt.Errorf("table %s: %w: %w", t.id, kind, err)
+		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
 	}
 	return e, nil
 }

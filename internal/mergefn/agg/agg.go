@@ -6,7 +6,6 @@
 package agg
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,8 +28,10 @@ var funcs = map[string]func(Config) (Func, error){
 	"listagg":                newListagg,
 	"nested_update":          newNested("nested_update", false),
 	"nested_partial_update":  newNested("nested_partial_update", true),
-	"rbm32":                  newBitmaps("rbm32", func() bitmap { return &ints{} }),
-	"rbm64":                  newBitmaps("rbm64", func() bitmap { return longs{} }),
+	"rbm32":                  newSets("rbm32", "Roaring bitmap", func() set { return &ints{} }),
+	"rbm64":                  newSets("rbm64", "Roaring bitmap", func() set { return longs{} }),
+	"hll_sketch":             newSets("hll_sketch", "HLL sketch", func() set { return &hllSketch{} }),
+	"theta_sketch":           newSets("theta_sketch", "theta sketch", func() set { return &thetaSketch{} }),
 	"collect":                newCollect,
 	"merge_map":              newMergeMap,
 	"merge_map_with_keytime": newMergeMapWithKeyTime,
@@ -40,9 +41,6 @@ var funcs = map[string]func(Config) (Func, error){
 	"first_non_null_value":   pick(picking{false, firstNonNullValue}),
 	"first_not_null_value":   pick(picking{false, firstNonNullValue}), // its name in some releases
 }
-
-// later are functions of the format that are not there yet, to say so by name.
-var later = []string{"hll_sketch", "theta_sketch"}
 
 // Config is what a function knows of its column.
 type Config struct {
@@ -83,18 +81,12 @@ type Result struct {
 	Values arrow.Array // the values themselves
 }
 
-// ErrLater is in the error of a function that is not there yet.
-var ErrLater = errors.New("not supported yet")
-
 // New makes the function of a column. Errors name what is wrong with its name, type or options; they do not
 // name the column.
 func New(name string, c Config) (Func, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	f, ok := funcs[name]
-	switch {
-	case slices.Contains(later, name):
-		return nil, fmt.Errorf("aggregate function %s is %w (there are: %s)", name, ErrLater, strings.Join(slices.Sorted(maps.Keys(funcs)), ", "))
-	case !ok:
+	if !ok {
 		return nil, fmt.Errorf("unknown aggregate function %q (known: %s)", name, strings.Join(slices.Sorted(maps.Keys(funcs)), ", "))
 	}
 	fn, err := f(c)

@@ -132,7 +132,6 @@ func TestFold(t *testing.T) {
 		{"listagg", "STRING", "ignore-retract=true list-agg-delimiter=;", `+"a" -"a" +"b"`, `"a;b"`},
 		{"listagg", "VARCHAR(5)", "", "", "!listagg is for columns that are STRING, not for type VARCHAR(5)"},
 		{" SUM ", "INT", "", "+1", "1"},
-		{"hll_sketch", "BYTES", "", "", "!aggregate function hll_sketch is not supported yet"},
 		{"mean", "INT", "", "", `!unknown aggregate function "mean" (known: `},
 	} {
 		options := map[string]string{}

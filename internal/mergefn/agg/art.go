@@ -45,7 +45,7 @@ const (
 // artBodies are the lengths of the bodies of nodes with children.
 var artBodies = [...]int{artNode4: 4, artNode16: 16, artNode48: 256, artNode256: 32}
 
-var errArt = errors.New("it is cut off")
+var errCut = errors.New("it is cut off")
 
 // artReader reads a bitmap. After the first error it gives zeros.
 type artReader struct {
@@ -56,7 +56,7 @@ type artReader struct {
 func (r *artReader) take(n int) []byte {
 	if n > len(r.b) || r.err != nil {
 		if r.err == nil {
-			r.err = errArt
+			r.err = errCut
 		}
 		return make([]byte, min(n, 1<<13))
 	}
@@ -70,7 +70,7 @@ func (r *artReader) u16() int   { return int(binary.LittleEndian.Uint16(r.take(2
 func (r *artReader) u32() int64 { return int64(binary.LittleEndian.Uint32(r.take(4))) }
 
 // add adds the numbers of a bitmap.
-func (l longs) add(v []byte) error {
+func (l longs) add(v []byte, _ bool) error {
 	r := &artReader{b: v}
 	if r.u8() == 0 {
 		return r.end()
@@ -308,7 +308,7 @@ func artContainers(out, v []byte) ([]uint16, []byte, error) {
 		case runs != nil && runs[i/8]>>(i%8)&1 == 1:
 			kind = artRuns
 			if len(r.b) < 2 {
-				return nil, nil, errArt
+				return nil, nil, errCut
 			}
 			size = 2 + 4*int(binary.LittleEndian.Uint16(r.b))
 		case count > 4096:

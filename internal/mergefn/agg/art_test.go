@@ -64,7 +64,7 @@ func TestLongs(t *testing.T) {
 		}
 		want := longsOf(numbers(name))
 		got := longs{}
-		if err := got.add(v); err != nil || !equalLongs(got, want) {
+		if err := got.add(v, false); err != nil || !equalLongs(got, want) {
 			t.Errorf("%s: %v, read by us it is not what it is", name, err)
 		}
 		ours, err := got.bytes()
@@ -72,15 +72,15 @@ func TestLongs(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := longs{}
-		if err := again.add(ours); err != nil || !equalLongs(again, want) {
+		if err := again.add(ours, false); err != nil || !equalLongs(again, want) {
 			t.Errorf("%s: %v, written by us it is not what it was", name, err)
 		}
 		for n := range min(len(v), 3000) {
-			if err := (longs{}).add(v[:n]); err == nil {
+			if err := (longs{}).add(v[:n], false); err == nil {
 				t.Errorf("%s: the first %d bytes are read", name, n)
 			}
 		}
-		if err := (longs{}).add(append(slices.Clone(v), 0)); err == nil {
+		if err := (longs{}).add(append(slices.Clone(v), 0), false); err == nil {
 			t.Errorf("%s: with a byte too many it is read", name)
 		}
 	}
@@ -103,7 +103,7 @@ func TestLongBitmaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := longs{}
-	if err := l.add(values[0]); err != nil || !equalLongs(l, longsOf([]uint64{1, 2, 1 << 40, 1<<40 + 1<<20})) || values[1] != nil {
+	if err := l.add(values[0], false); err != nil || !equalLongs(l, longsOf([]uint64{1, 2, 1 << 40, 1<<40 + 1<<20})) || values[1] != nil {
 		t.Errorf("%v %v", l, err)
 	}
 	if _, err := fold(t, "rbm64", "BYTES", nil, "+"+text(1)+` +"AQ=="`); err == nil || !strings.Contains(err.Error(), "rbm64: a value of 1 bytes is no Roaring bitmap") {
@@ -122,7 +122,7 @@ func FuzzLongs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, v []byte) {
 		l := longs{}
-		if l.add(v) != nil {
+		if l.add(v, false) != nil {
 			return
 		}
 		b, err := l.bytes()
@@ -131,7 +131,7 @@ func FuzzLongs(f *testing.F) {
 		}
 		maps.DeleteFunc(l, func(_ uint32, b *roaring.Bitmap) bool { return b.IsEmpty() })
 		again := longs{}
-		if err := again.add(b); err != nil || !equalLongs(l, again) {
+		if err := again.add(b, false); err != nil || !equalLongs(l, again) {
 			t.Errorf("%v: %v became %v", err, l, again)
 		}
 	})

@@ -12,39 +12,40 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// bitmaps unites bitmaps.
-type bitmaps struct {
-	name string
-	make func() bitmap
+// sets unites sets, which the column has as bytes.
+type sets struct {
+	name, what string // of the function, and what its values are
+	make       func() set
 }
 
-// bitmap is a set of numbers that grows by others in bytes.
-type bitmap interface {
-	add(v []byte) error
+// set is a set, or a sketch of one, that grows by others in bytes.
+type set interface {
+	// add unites the set with v. It does not keep v. older: v is of an older row than those before.
+	add(v []byte, older bool) error
 	bytes() ([]byte, error)
 }
 
-func newBitmaps(name string, empty func() bitmap) func(Config) (Func, error) {
+func newSets(name, what string, empty func() set) func(Config) (Func, error) {
 	return func(c Config) (Func, error) {
 		if c.Field.Type.Kind != types.Varbinary {
 			return nil, wrongType(name, c, "VARBINARY")
 		}
-		return &bitmaps{name, empty}, nil
+		return &sets{name, what, empty}, nil
 	}
 }
 
-func (*bitmaps) Retracts() bool { return false }
+func (*sets) Retracts() bool { return false }
 
-func (f *bitmaps) Fold(in *Input) (Result, error) {
+func (f *sets) Fold(in *Input) (Result, error) {
 	col := textsOf(in.Column)
 	out := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
 	defer out.Release()
 	from := int32(0)
 	for _, end := range in.Ends {
-		var only []byte // the bitmap if there is one only: it is not looked into, as it may be of any form
-		var all bitmap
+		var only []byte // the set if there is one only: it is not looked into, as it may be of any form
+		var all set
 		some := false
-		for _, r := range in.Refs[from:end] {
+		for i, r := range in.Refs[from:end] {
 			switch {
 			case col.isNull(r):
 				continue
@@ -53,11 +54,12 @@ func (f *bitmaps) Fold(in *Input) (Result, error) {
 				continue
 			case all == nil:
 				all = f.make()
-				if err := f.unite(all, only); err != nil {
+				if err := f.unite(all, only, false); err != nil {
 					return Result{}, err
 				}
 			}
-			if err := f.unite(all, col.at(r)); err != nil {
+			older := in.Ops != nil && in.Ops[int(from)+i] == AddOlder
+			if err := f.unite(all, col.at(r), older); err != nil {
 				return Result{}, err
 			}
 		}
@@ -66,7 +68,7 @@ func (f *bitmaps) Fold(in *Input) (Result, error) {
 		case all != nil:
 			b, err := all.bytes()
 			if err != nil {
-				return Result{}, fmt.Errorf("%s: writing a bitmap: %w", f.name, err)
+				return Result{}, fmt.Errorf("%s: writing a %s: %w", f.name, f.what, err)
 			}
 			out.Append(b)
 		case some:
@@ -78,10 +80,10 @@ func (f *bitmaps) Fold(in *Input) (Result, error) {
 	return Result{Values: out.NewArray()}, nil
 }
 
-// unite adds the numbers of a bitmap in bytes to another.
-func (f *bitmaps) unite(all bitmap, v []byte) error {
-	if err := all.add(v); err != nil {
-		return fmt.Errorf("%s: a value of %d bytes is no Roaring bitmap in the format of the function: %w", f.name, len(v), err)
+// unite adds a set in bytes to another.
+func (f *sets) unite(all set, v []byte, older bool) error {
+	if err := all.add(v, older); err != nil {
+		return fmt.Errorf("%s: a value of %d bytes is no %s in the format of the function: %w", f.name, len(v), f.what, err)
 	}
 	return nil
 }
@@ -89,7 +91,7 @@ func (f *bitmaps) unite(all bitmap, v []byte) error {
 // ints is a set of 32-bit numbers, in the portable format of Roaring.
 type ints struct{ roaring.Bitmap }
 
-func (s *ints) add(v []byte) error {
+func (s *ints) add(v []byte, _ bool) error {
 	b := roaring.New()
 	n, err := b.ReadFrom(bytes.NewReader(v)) // copies: what is united may outlive the batch
 	if err == nil && n != int64(len(v)) {
