@@ -98,6 +98,12 @@ func (w *Writer) keySplits(ctx context.Context) (*snapshot.Snapshot, []plan.Spli
 			return nil, nil, t.wrap(explain(err))
 		}
 	}
+	if ttl := options.CrossTTL.Get(t.opts); ttl > 0 {
+		since := t.env.wallMillis() - ttl.Milliseconds()
+		splits = slices.DeleteFunc(splits, func(s plan.Split) bool {
+			return !slices.ContainsFunc(s.Files, func(f *manifest.DataFile) bool { return f.CreationMillis >= since })
+		})
+	}
 	type bucketOf struct {
 		partition string
 		bucket    int

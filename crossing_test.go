@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tarnlake/tarn"
 )
@@ -201,5 +203,111 @@ func TestCrossingDeletes(t *testing.T) {
 	tab := crossingTable(t, opts{"ignore-delete": "true"})
 	if _, err := tab.NewWriter(ctx, nil); !errors.Is(err, tarn.ErrInvalid) {
 		t.Errorf("ignore-delete, where moving is deleting: %v", err)
+	}
+}
+
+// TestCrossingTTL: keys that do not come for some time are forgotten, by a writer that is open and by one that reads files, and may be
+// in two partitions then; those that come stay known.
+func TestCrossingTTL(t *testing.T) {
+	ctx := t.Context()
+	start := time.Now()
+	var later atomic.Int64 // seconds; expiry beside the writer looks at the clock
+	c, err := tarn.Open(ctx, t.TempDir(), &tarn.OpenOptions{NoSync: true, Clock: func() time.Time { return start.Add(time.Duration(later.Load()) * time.Second) }})
+	if err == nil {
+		err = c.CreateDatabase(ctx, "d", nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []bool{false, true} {
+		tab := declare(t, c, fmt.Sprint("d.t", again), "p STRING,k INT,v INT", "k", opts{"bucket": "-1", "cross-partition-upsert.index-ttl": "100 s"}, "p")
+		w, err := tab.NewWriter(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(wait int, lines ...string) {
+			t.Helper()
+			later.Add(int64(wait))
+			if again {
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if w, err = tab.NewWriter(ctx, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Write(ctx, rows(t, tab, lines...)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Commit(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(0, crossingRow("a", 1, 1), crossingRow("a", 2, 1))
+		put(60, crossingRow("a", 1, 2))
+		put(60, crossingRow("b", 1, 3), crossingRow("b", 2, 3)) // 2 is forgotten, by who reads files 1 is known and 2 is, in the same bucket
+		want := []string{crossingRow("b", 1, 3), crossingRow("b", 2, 3)}
+		if !again {
+			want = []string{crossingRow("a", 2, 1), crossingRow("b", 1, 3), crossingRow("b", 2, 3)}
+		}
+		slices.Sort(want)
+		if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, want) {
+			t.Errorf("rows\n%q, want\n%q", got, want)
+		}
+		put(200, crossingRow("c", 1, 4)) // all is forgotten
+		if want = append(want, crossingRow("c", 1, 4)); !slices.Equal(read(t, tab, tarn.ScanOptions{}), want) {
+			t.Errorf("rows\n%q, want\n%q", read(t, tab, tarn.ScanOptions{}), want)
+		}
+		put(0, crossingRow("d", 1, 5)) // whoever finds the key in two places takes one of them
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCrossingRescale: a table whose keys move is distributed anew, and a writer that was open before has a conflict if it has written, else
+// it looks for the keys again.
+func TestCrossingRescale(t *testing.T) {
+	ctx := t.Context()
+	tab := crossingTable(t, nil)
+	var lines []string
+	for k := range 10 {
+		lines = append(lines, crossingRow([]string{"a", "b"}[k%2], k, 1))
+	}
+	write(t, tab, lines, []string{crossingRow("b", 0, 2)})
+	wantBuckets(t, tab, "p=b", 2)
+	wide, err := tab.With(ctx, map[string]string{"dynamic-bucket.target-row-num": "100"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open [2]*tarn.Writer
+	for i := range open {
+		if open[i], err = wide.NewWriter(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		defer open[i].Close()
+		if err := open[i].Write(ctx, rows(t, tab, crossingRow("a", 1+i, 3))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := open[0].Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	rescale(t, wide, tarn.RescaleOptions{})
+	wantBuckets(t, tab, "p=a", 1)
+	wantBuckets(t, tab, "p=b", 1)
+	if _, err := open[1].Commit(ctx); !errors.Is(err, tarn.ErrConflict) {
+		t.Errorf("rows written before a rescale: %v", err)
+	}
+	if err := open[0].Write(ctx, rows(t, tab, crossingRow("b", 1, 4), crossingRow("c", 0, 4))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open[0].Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	want := append([]string{crossingRow("b", 1, 4), crossingRow("c", 0, 4)}, lines[2:]...)
+	slices.Sort(want)
+	if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, want) {
+		t.Errorf("rows\n%q, want\n%q", got, want)
 	}
 }

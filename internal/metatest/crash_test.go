@@ -22,10 +22,16 @@ type life struct {
 	t     *testing.T
 	ctx   context.Context // nil: that of the test
 	keyed bool
-	tab   *tarn.Table
+	// crossing: the key lacks the partition, and each step moves keys from one to the other.
+	crossing bool
+	tab      *tarn.Table
 	// prepared and step are what the job noted last.
 	prepared []byte
 	noted    int
+}
+
+func lifeOf(t *testing.T, kind string) *life {
+	return &life{t: t, keyed: kind != "plain", crossing: kind == "crossing"}
 }
 
 func (l *life) context() context.Context {
@@ -68,6 +74,10 @@ func (l *life) create(uri string) error {
 	if l.keyed {
 		def.PrimaryKeys = []string{"p", "k"}
 		def.Options["bucket"] = "1"
+	}
+	if l.crossing {
+		def.PrimaryKeys = []string{"k"}
+		def.Options["bucket"], def.Options["dynamic-bucket.target-row-num"] = "-1", "3"
 	}
 	l.tab, err = cat.CreateTable(l.context(), "d.t", def)
 	return err
@@ -170,7 +180,7 @@ func (l *life) steps() []func(step int) error {
 		write(crashAfter),
 		func(step int) error {
 			rows := l.rowsOf(step, crashAfter)
-			_, err := l.tab.Overwrite(ctx, tarn.OverwriteOptions{}, func(yield func(tarn.Batch, error) bool) { yield(rows, nil) })
+			_, err := l.tab.Overwrite(ctx, tarn.OverwriteOptions{Static: l.crossing}, func(yield func(tarn.Batch, error) bool) { yield(rows, nil) })
 			return err
 		},
 		write(crashAfter),
@@ -240,11 +250,11 @@ func (l *life) orphans(what string, keep ...*tarn.Prepared) {
 // at full size, every second call has one fate of the three). Whoever opens the table afterwards sees it as before or
 // after the step in flight; when the job goes on, the table becomes what it would have been.
 func TestCrash(t *testing.T) {
-	for _, keyed := range []bool{true, false} {
-		after := quietLife(t, keyed)
+	for _, kind := range []string{"keyed", "crossing", "plain"} {
+		after := quietLife(t, kind)
 		for _, store := range []string{"disk", "objects"} {
 			for i, fate := range []fileio.Fate{fileio.StopBefore, fileio.StopAfter, fileio.StopHalf} {
-				t.Run(fmt.Sprintf("keyed=%v/%s/%v", keyed, store, fate), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/%v", kind, store, fate), func(t *testing.T) {
 					t.Parallel()
 					k, by := 1+i, stride()
 					switch {
@@ -255,8 +265,10 @@ func TestCrash(t *testing.T) {
 					}
 					if by == 1 {
 						k = 1
+					} else if kind == "crossing" {
+						by *= 10 // what is of its own comes with each step
 					}
-					for crashAt(t, keyed, store, k, fate, after) {
+					for crashAt(t, kind, store, k, fate, after) {
 						k += by
 					}
 					if k < 100 {
@@ -280,10 +292,10 @@ func stride() int {
 }
 
 // quietLife gives the rows after each step without any fault; the first are those of the empty table.
-func quietLife(t *testing.T, keyed bool) [][]string {
+func quietLife(t *testing.T, kind string) [][]string {
 	uri, unmount := mount(newFS())
 	defer unmount()
-	l := &life{t: t, keyed: keyed}
+	l := lifeOf(t, kind)
 	if err := l.create(uri); err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +331,7 @@ func stopAt(k int, fate fileio.Fate) func(fileio.Call) fileio.Fate {
 }
 
 // crashAt runs the history with one fault; false: it has fewer calls.
-func crashAt(t *testing.T, keyed bool, store string, k int, fate fileio.Fate, after [][]string) bool {
+func crashAt(t *testing.T, kind string, store string, k int, fate fileio.Fate, after [][]string) bool {
 	mem := fileio.NewMem(fileio.MemOptions{})
 	fault := fileio.NewFault(mem)
 	if store == "objects" {
@@ -328,7 +340,7 @@ func crashAt(t *testing.T, keyed bool, store string, k int, fate fileio.Fate, af
 	}
 	uri, unmount := mount(fault)
 	defer unmount()
-	l := &life{t: t, keyed: keyed}
+	l := lifeOf(t, kind)
 	if err := l.create(uri); err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +364,7 @@ func crashAt(t *testing.T, keyed bool, store string, k int, fate fileio.Fate, af
 	if !fault.Crashed() {
 		return false
 	}
-	what := fmt.Sprintf("keyed %v, %s, %v at call %d, after step %d", keyed, store, fate, k, acked)
+	what := fmt.Sprintf("%s, %s, %v at call %d, after step %d", kind, store, fate, k, acked)
 	if acked == len(after)-1 {
 		acked-- // the last step did its work, what failed came behind it
 	}

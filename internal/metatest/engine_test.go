@@ -136,6 +136,10 @@ func (w *world) merged(vs []version) (row, bool) {
 		return vs[0].row, true
 	case "aggregation":
 		for _, c := range w.cols {
+			if w.staysIn(c) {
+				set(c, column(c)[0])
+				continue
+			}
 			f, ok := w.functions[c.id]
 			switch ds := column(c); {
 			case ok:
@@ -148,6 +152,10 @@ func (w *world) merged(vs []version) (row, bool) {
 		}
 	case "partial-update":
 		for _, c := range w.cols {
+			if w.staysIn(c) {
+				set(c, column(c)[0])
+				continue
+			}
 			by, ok := w.groups[c.id]
 			if !ok && !slices.Contains(groupNames, c.name) {
 				set(c, lastNonNull(column(c)))
@@ -172,6 +180,9 @@ func (w *world) merged(vs []version) (row, bool) {
 	}
 	return out, true
 }
+
+// staysIn reports whether a column is the partition that the first row of a key came to, where the others are merged with it.
+func (w *world) staysIn(c column) bool { return w.crossing && c.id == w.cols[0].id }
 
 // groupNames are the columns that order groups.
 var groupNames = []string{"g0", "g1"}

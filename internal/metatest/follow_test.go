@@ -30,13 +30,13 @@ func (w *world) follow(t *rapid.T) {
 	}
 	first := rapid.SampledFrom(ids).Draw(t, "first")
 	w.same(fmt.Sprint("start at ", first), w.states[first].shown(w.cols), w.start(first), w.cols)
-	h := w.states[first].held()
+	h := w.held(first)
 	at := first
 	// An overwrite is not told of: the reader begins anew behind it.
 	until := func(id int64) {
 		for ; at < id; at++ {
 			if w.overwritten[at+1] {
-				h = w.states[at+1].held()
+				h = w.held(at + 1)
 			}
 		}
 	}
@@ -94,10 +94,13 @@ func (w *world) take(h *held, rows []row) {
 			h.plain = append(h.plain, r)
 			continue
 		}
-		k := w.key(r)
+		k := w.heldKey(r)
 		h.byKey[k] = append(h.byKey[k], w.versionOf(r))
 	}
 }
+
+// heldKey is what a reader of changes tells rows apart by: the changes of a key that moves to another partition come in no order.
+func (w *world) heldKey(r row) string { return r.text(w.cols[:w.keys]) }
 
 func (w *world) textsHeld(h held) []string {
 	var out []string
@@ -108,11 +111,16 @@ func (w *world) textsHeld(h held) []string {
 	return out
 }
 
-// held is what a reader has who has all that was written until now.
-func (s state) held() held {
+// held is what a reader has who has all that was written until a snapshot.
+func (w *world) held(id int64) held {
+	s := w.states[id]
 	h := held{plain: slices.Clone(s.rows), byKey: map[string][]version{}}
 	for k, vs := range s.byKey {
-		h.byKey[k] = slices.Clone(vs)
+		if !w.crossing {
+			h.byKey[k] = slices.Clone(vs)
+		} else if r, ok := w.alive(vs); ok {
+			h.byKey[w.heldKey(r)] = []version{w.versionOf(r)}
+		}
 	}
 	return h
 }

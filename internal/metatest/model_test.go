@@ -62,7 +62,7 @@ func (w *world) drawRow(t *rapid.T, cols []column, owner int) row {
 			w.nextVal++
 			n = w.nextVal % 200
 		}
-		if !c.typ.NotNull && n%5 == 2 && (i >= w.keys || !w.keyed) {
+		if !c.typ.NotNull && n%5 == 2 && (i >= w.keys || !w.keyed || i == 0 && w.crossing) {
 			continue
 		}
 		r.vals[c.id] = valueOf(c.typ, n)
@@ -181,7 +181,11 @@ func (w *world) overwrite(t *rapid.T) {
 	o := tarn.OverwriteOptions{}
 	gone := func(r row) bool { return true }
 	p := w.cols[0]
-	switch mode := rapid.SampledFrom([]string{"default", "static", "partition", "truncate"}).Draw(t, "mode"); {
+	modes := []string{"default", "static", "partition", "truncate"}
+	if w.crossing { // some partitions alone cannot be replaced
+		modes = []string{"static", "truncate"}
+	}
+	switch mode := rapid.SampledFrom(modes).Draw(t, "mode"); {
 	case mode == "truncate":
 		o.Static, rows = true, nil
 	case mode == "static":

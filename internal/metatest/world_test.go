@@ -64,6 +64,7 @@ type world struct {
 	tags        map[string]int64
 	writers     [2]*writer
 	two         bool // both writers are used, each for keys of its own
+	crossing    bool // the key lacks the partition column, the first
 }
 
 var (
@@ -106,6 +107,7 @@ func newWorld(t *rapid.T, uri string) *world {
 	w.keyed = rapid.IntRange(0, 3).Draw(t, "keyed") > 0
 	w.partitioned = rapid.Bool().Draw(t, "partitioned")
 	w.two = rapid.Bool().Draw(t, "two writers")
+	w.crossing = w.keyed && w.partitioned && !w.two && rapid.IntRange(0, 2).Draw(t, "crossing") == 0
 	add := func(name, typ string, notNull bool) {
 		c := column{id: w.nextID, name: name, typ: types.MustParse(typ)}
 		c.typ.NotNull = notNull
@@ -114,7 +116,7 @@ func newWorld(t *rapid.T, uri string) *world {
 	}
 	def := tarn.TableDef{Options: map[string]string{}}
 	if w.partitioned {
-		add("p", rapid.SampledFrom([]string{"STRING", "INT", "DATE", "BOOLEAN"}).Draw(t, "partition type"), w.keyed)
+		add("p", rapid.SampledFrom([]string{"STRING", "INT", "DATE", "BOOLEAN"}).Draw(t, "partition type"), w.keyed && !w.crossing)
 		def.PartitionKeys = []string{"p"}
 	}
 	for i := range rapid.IntRange(1, 2).Draw(t, "keys") {
@@ -122,7 +124,7 @@ func newWorld(t *rapid.T, uri string) *world {
 	}
 	w.keys = len(w.cols)
 	if w.keyed {
-		for _, c := range w.cols {
+		for _, c := range w.keyColumns() {
 			def.PrimaryKeys = append(def.PrimaryKeys, c.name)
 		}
 		w.drawKeyed(def.Options)
@@ -159,7 +161,7 @@ func (w *world) drawKeyed(o map[string]string) {
 	t := w.t
 	o["bucket"] = fmt.Sprint(rapid.IntRange(1, 7).Draw(t, "bucket"))
 	// Of two writers that give keys their buckets at a time, one has a conflict.
-	if !w.two && rapid.IntRange(0, 3).Draw(t, "dynamic") == 0 {
+	if w.crossing || !w.two && rapid.IntRange(0, 3).Draw(t, "dynamic") == 0 {
 		o["bucket"] = "-1"
 		o["dynamic-bucket.target-row-num"] = fmt.Sprint(rapid.SampledFrom([]int{1, 3, 100}).Draw(t, "target-row-num"))
 		if n := rapid.IntRange(0, 3).Draw(t, "max-buckets"); n > 0 {
@@ -170,14 +172,14 @@ func (w *world) drawKeyed(o map[string]string) {
 	if p := rapid.SampledFrom(producers).Draw(t, "producer"); p != "none" && w.engine == "deduplicate" {
 		o["changelog-producer"] = p
 	}
-	w.sequence = rapid.IntRange(0, 2).Draw(t, "sequence") == 0 && (w.engine == "deduplicate" || w.engine == "aggregation")
+	w.sequence = rapid.IntRange(0, 2).Draw(t, "sequence") == 0 && !w.crossing && (w.engine == "deduplicate" || w.engine == "aggregation")
 	if w.sequence {
 		o["sequence.field"] = "seq"
 		if w.descending = rapid.Bool().Draw(t, "descending"); w.descending {
 			o["sequence.field.sort-order"] = "descending"
 		}
 	}
-	if w.ignoreDelete = rapid.IntRange(0, 3).Draw(t, "ignore-delete") == 0; w.ignoreDelete {
+	if w.ignoreDelete = rapid.IntRange(0, 3).Draw(t, "ignore-delete") == 0 && !(w.crossing && w.engine == "deduplicate"); w.ignoreDelete {
 		o["ignore-delete"] = "true"
 	}
 	if w.ignoreBefore = rapid.IntRange(0, 5).Draw(t, "ignore-update-before") == 0; w.ignoreBefore {
@@ -244,7 +246,14 @@ func (w *world) closeWriters() {
 }
 
 // key is the primary key of a row.
-func (w *world) key(r row) string { return r.text(w.cols[:w.keys]) }
+func (w *world) key(r row) string { return r.text(w.keyColumns()) }
+
+func (w *world) keyColumns() []column {
+	if w.crossing {
+		return w.cols[1:w.keys]
+	}
+	return w.cols[:w.keys]
+}
 
 // apply takes committed rows into the model.
 func (w *world) apply(rows []row) {
