@@ -39,11 +39,13 @@ func (w *Writer) routing() (write.RouteConfig, error) {
 			c.BucketKeys = append(c.BucketKeys, f.Name)
 		}
 		c.Assigner = w.dynamic()
-	case b == postponeBuckets && !options.PostponeBatchFixed.Get(t.opts):
-		return c, unsupported("postponed buckets (bucket = -2 with postpone.batch-write-fixed-bucket = false); with true rows go to their buckets at once")
 	case b == postponeBuckets:
+		c.Aside = !options.PostponeBatchFixed.Get(t.opts) && t.rescaleTo == 0
 		c.BucketKeys = t.schema.BucketKeys()
 		c.Totals = bucket.NewTotals(t.id.String(), options.PostponeBuckets.Get(t.opts), w.content).Of
+		if n := t.rescaleTo; n > 0 {
+			c.Totals = func(context.Context, []byte) (int, error) { return n, nil }
+		}
 	}
 	return c, nil
 }

@@ -36,8 +36,8 @@ type CompactOptions struct {
 // Compact merges files, commits, and waits for it: the buckets that cost readers most first, in several commits if there
 // are many. The result has the number of the last one, beside an error too, 0 if there was none. Where the table is write-only, it does
 // what its writers leave out. A compaction that loses against another process is made again upon what that one has left;
-// the error wraps ErrConflict if that happens again and again. It wraps ErrUnsupported if files lie in no bucket
-// yet, and names their partitions.
+// the error wraps ErrConflict if that happens again and again. Rows that were put aside (bucket = -2) get their buckets first, in a
+// commit of their own: from then on they are part of the table.
 func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, error) {
 	if err := t.checkTarget(); err != nil {
 		return CommitResult{}, err
@@ -64,11 +64,12 @@ func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, er
 
 // compaction is one call of Compact.
 type compaction struct {
-	t    *Table
-	full bool
-	req  plan.Request
-	done map[string]bool // buckets that were compacted: what others write meanwhile is for the next call
-	wait []string        // partitions with files that lie in no bucket yet
+	t           *Table
+	full        bool
+	req         plan.Request
+	done        map[string]bool  // buckets that were compacted: what others write meanwhile is for the next call
+	aside       []manifest.Entry // files of rows that have no bucket yet
+	distributed bool             // those there were
 
 	nowhere error // tells of a file in a bucket that there cannot be
 }
@@ -87,7 +88,17 @@ func (c *compaction) run(ctx context.Context) (CommitResult, error) {
 		if err != nil {
 			return all, err
 		}
-		again := false
+		if len(c.aside) > 0 && !c.distributed {
+			r, err := c.distribute(ctx)
+			all.SnapshotID = max(all.SnapshotID, r.SnapshotID)
+			if err != nil {
+				return all, err
+			}
+			if c.distributed = !r.LostCompaction; c.distributed {
+				continue // there is something else to compact now
+			}
+		}
+		again := len(c.aside) > 0 && !c.distributed
 		for group := range slices.Chunk(due, compactGroup) {
 			r, err := c.group(ctx, snap, group)
 			all.SnapshotID = max(all.SnapshotID, r.SnapshotID)
@@ -103,7 +114,7 @@ func (c *compaction) run(ctx context.Context) (CommitResult, error) {
 			}
 		}
 		if !again {
-			return all, c.waiting()
+			return all, c.nowhere
 		}
 		if lost++; lost == compactTries {
 			all.LostCompaction = true
@@ -133,16 +144,12 @@ func (c *compaction) due(ctx context.Context) (*snapshot.Snapshot, []dueBucket, 
 	}
 	files := map[string][]*manifest.DataFile{}
 	var out []dueBucket
-	var postponed []string
+	c.aside = nil
 	for i := range entries {
 		e := &entries[i]
 		switch {
 		case e.Bucket == paths.PostponeBucket:
-			part, err := t.paths.PartitionText(e.Partition)
-			if err != nil {
-				return nil, nil, t.wrap(err)
-			}
-			postponed = append(postponed, part)
+			c.aside = append(c.aside, *e)
 			continue
 		case e.Bucket < 0:
 			c.nowhere = fmt.Errorf("compact table %s: data file %s lies in bucket %d, which there cannot be: tarn check tells more", t.id, e.File.Name, e.Bucket)
@@ -156,10 +163,6 @@ func (c *compaction) due(ctx context.Context) (*snapshot.Snapshot, []dueBucket, 
 			out = append(out, dueBucket{loc: datafile.Location{Partition: e.Partition, Bucket: e.Bucket}, key: k})
 		}
 		files[k] = append(files[k], e.File)
-	}
-	slices.Sort(postponed)
-	if c.wait = slices.Compact(postponed); len(c.wait) > 0 {
-		return nil, nil, c.waiting()
 	}
 	kept := out[:0]
 	for _, b := range out {
@@ -218,22 +221,6 @@ func (c *compaction) group(ctx context.Context, snap *snapshot.Snapshot, group [
 		return res, fmt.Errorf("table %s: %w: the newest snapshot needs this file", c.t.id, w.lost)
 	}
 	return res, err
-}
-
-// waiting tells of files that were left where they are.
-func (c *compaction) waiting() error {
-	if len(c.wait) == 0 || c.nowhere != nil {
-		return c.nowhere
-	}
-	where := ""
-	if len(c.t.schema.PartitionKeys) > 0 {
-		named := c.wait[:min(len(c.wait), 5)]
-		where = " of the partitions " + strings.Join(named, ", ")
-		if n := len(c.wait) - len(named); n > 0 {
-			where += fmt.Sprintf(" and %d more", n)
-		}
-	}
-	return fmt.Errorf("compact table %s: %w", c.t.id, unsupported("postponed buckets (bucket = -2): there are rows%s that wait for their buckets", where))
 }
 
 // checkCompact refuses tables that are not compacted here.

@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/tarnlake/tarn"
-	"github.com/tarnlake/tarn/internal/tarntest"
-	"github.com/tarnlake/tarn/internal/tarntest/golden"
 )
 
 // opened opens the table of a folder in a catalog of its own, as another process has it.
@@ -134,29 +131,4 @@ func TestCompactWorstBucketsFirst(t *testing.T) {
 	if got := read(t, tab, tarn.ScanOptions{}); len(got) != parts*4-6 {
 		t.Errorf("%d rows", len(got))
 	}
-}
-
-// Files that lie in no bucket are told of by partition; where there are none, nothing is.
-func TestCompactTellsPostponed(t *testing.T) {
-	for _, c := range golden.Cases(t, tarntest.Root(t)) {
-		if c.ID != "tables/bucket/postpone" {
-			continue
-		}
-		cat, err := tarn.Open(t.Context(), c.Unpack(t), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, waits := range map[string]bool{"b.postponed": true, "b.mixed": true, "b.compacted": false} {
-			tab, err := cat.Table(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = tab.Compact(t.Context(), tarn.CompactOptions{})
-			if waits && (!errors.Is(err, tarn.ErrUnsupported) || !strings.Contains(err.Error(), "p=0, p=1")) || !waits && err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		return
-	}
-	t.Fatal("there is no golden table with postponed buckets")
 }

@@ -207,7 +207,6 @@ func TestRefusedOptions(t *testing.T) {
 	c := open(t)
 	for i, x := range []opts{
 		{"delete.force-produce-changelog": "true"},
-		{"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"},
 		{"deletion-vectors.enabled": "true"},
 		{"type": "format-table"},
 		{"type": "object-table"},

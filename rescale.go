@@ -9,7 +9,9 @@ import (
 	"strconv"
 
 	"github.com/tarnlake/tarn/internal/commit"
+	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
@@ -24,7 +26,9 @@ type RescaleOptions struct {
 }
 
 // Rescale distributes the rows of partitions to another number of buckets, in one commit: the files are read and written anew. Those
-// that have the number already are left alone; the snapshot is 0 if there are no others. A table with dynamic buckets has the rows of all
+// that have the number already are left alone; the snapshot is 0 if there are no others. Where each partition has a number of its own
+// (bucket = -2), 0 is postpone.default-bucket-num, the partitions can be written to at once, and rows that wait for their bucket go on waiting.
+// A table with dynamic buckets has the rows of all
 // partitions that are asked for distributed anew, to as few buckets as it takes. Rows that are deleted go for good.
 //
 // The error wraps ErrConflict if others have changed the partitions meanwhile, their compactions included: nothing was done then,
@@ -47,6 +51,11 @@ func (t *Table) Rescale(ctx context.Context, o RescaleOptions) (CommitResult, er
 		return CommitResult{}, fmt.Errorf("rescale table %s: %w", t.id, err)
 	}
 	n, parts := to.buckets(), map[string]bool{}
+	if to.rescaleTo > 0 {
+		n = to.rescaleTo
+		// Rows that have no bucket yet go on waiting for one.
+		entries = slices.DeleteFunc(slices.Clone(entries), func(e manifest.Entry) bool { return e.Bucket == paths.PostponeBucket })
+	}
 	for i := range entries {
 		if n < 0 || entries[i].TotalBuckets != n {
 			parts[string(entries[i].Partition)] = true
@@ -90,10 +99,14 @@ func (t *Table) rescaled(ctx context.Context, n int) (*Table, error) {
 		return nil, invalid("table %s: %d is no number of buckets; take 1 or more", t.id, n)
 	case options.RowTracking.Get(t.opts):
 		return nil, fmt.Errorf("table %s: %w", t.id, unsupported("rescale with row-tracking.enabled: rows would lose their ids"))
-	case have == postponeBuckets:
-		return nil, fmt.Errorf("table %s: %w", t.id, unsupported("rescale of postponed buckets (bucket = -2)"))
 	case have < 0 && !t.HasPrimaryKey():
 		return nil, invalid("table %s has no buckets", t.id)
+	case have == postponeBuckets:
+		to := t.bare()
+		if to.rescaleTo = n; n == 0 {
+			to.rescaleTo = options.PostponeBuckets.Get(t.opts)
+		}
+		return to, to.use(ctx, t.schema)
 	case have < 0 && n > 0:
 		return nil, invalid("table %s has dynamic buckets: it takes as many as it needs, and no number of them can be given", t.id)
 	case n == 0 || n == have:

@@ -58,6 +58,8 @@ type Table struct {
 
 	ver manifest.Version // 0: as the schema says
 
+	rescaleTo int // buckets that partitions get, where they have numbers of their own; 0: as they are
+
 	pinned bool
 	pin    *snapshot.Snapshot // that scans read, if pinned; nil: none
 }
@@ -86,7 +88,7 @@ func newTable(e *env, id Ident, path string, m *schema.Manager, dynamic map[stri
 
 // bare is the table once more, without what use makes.
 func (t *Table) bare() *Table {
-	return &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic}
+	return &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic, rescaleTo: t.rescaleTo}
 }
 
 // use makes everything that depends on schema and options.

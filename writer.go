@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/google/uuid"
@@ -152,7 +153,11 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 	if err != nil {
 		return nil, err
 	}
+	aside := t.files.Aside(w.o.User, rand.Int32())
 	return func(ctx context.Context, loc datafile.Location, submit func(write.Task)) (write.Bucket, error) {
+		if loc.Bucket == postponeBuckets {
+			return bucket.NewAside(aside, loc.Partition), nil
+		}
 		o := lsm.WriterOptions{Location: loc, Submit: func(k *lsm.Task) { submit(k) }, NoChangelog: w.o.fresh}
 		if !w.o.fresh {
 			var err error

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/tarnlake/tarn/internal/avro"
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/fileio"
@@ -76,6 +77,19 @@ type Store struct{ c Config }
 // NewStore makes a Store.
 func NewStore(c Config) *Store {
 	return &Store{c: c}
+}
+
+// Aside is the store of files of rows that have no bucket yet (bucket = -2). As in the reference they are in Avro, unless that cannot
+// hold the columns, have no statistics, and their names say which writer made them: rows of one writer and partition are in the order
+// of its files.
+func (s *Store) Aside(user string, writer int32) *Store {
+	c := s.c
+	c.Paths = c.Paths.WithDataPrefix(fmt.Sprintf("%s-u-%s-s-%d-w-", c.Paths.DataPrefix(), strings.NewReplacer("/", "_", "-s-", "_s_").Replace(user), writer))
+	if !slices.ContainsFunc(c.Schema.Fields, func(f types.Field) bool { return avro.CheckName(f.Name) != nil || avro.CheckType(f.Type) != nil }) {
+		c.Format, c.PerLevel = "avro", nil
+		c.Stats = func(string, int) format.StatsMode { return format.StatsMode{Kind: format.StatsNone} }
+	}
+	return NewStore(c)
 }
 
 // ReadOptions say what to read of a file.

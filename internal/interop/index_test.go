@@ -36,7 +36,7 @@ func TestTablesWithIndexes(t *testing.T) {
 		"queue":     {nil, nil, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2", "bucket-key": "k"}, "deletion-vectors.enabled"},
 		"keys":      {[]string{"p", "k"}, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2"}, "deletion-vectors.enabled"},
 		"dynamic":   {[]string{"p", "k"}, []string{"p"}, map[string]string{"bucket": "-1", "dynamic-bucket.target-row-num": "3"}, ""},
-		"postponed": {[]string{"p", "k"}, nil, map[string]string{"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, "postponed buckets"},
+		"postponed": {[]string{"p", "k"}, nil, map[string]string{"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, ""},
 		"of files":  {nil, []string{"p"}, map[string]string{"file-index.bloom-filter.columns": "v", "file-index.bitmap.columns": "k", "file-index.in-manifest-threshold": "1 b"}, ""},
 	} {
 		if (kind == "append" || kind == "queue") && !tarntest.Size().Product { // like the others

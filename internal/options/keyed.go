@@ -10,7 +10,7 @@ var (
 	CrossTTL           = duration("cross-partition-upsert.index-ttl", "", "Time after which keys that do not come are dropped from the index of all partitions; duplicates may follow.")
 	CrossBootstrap     = integer("cross-partition-upsert.bootstrap-parallelism", 10, "Readers that fill the index of all partitions.").fresh(least(1))
 	PostponeBuckets    = atLeast(integer("postpone.default-bucket-num", 1, "Buckets of a partition whose rows are distributed for the first time (bucket = -2)."), 1)
-	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "With bucket = -2 rows are written to the buckets of their partitions at once; false, to put them aside until a compaction, is refused.")
+	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "With bucket = -2 rows are written to the buckets of their partitions at once; false: they are put aside, and become part of the table by a compaction.")
 
 	VectorBitmap64   = boolean("deletion-vectors.bitmap64", false, "Writes deletion vectors with 64 bits.").part(vectors)
 	VectorModifiable = boolean("deletion-vectors.modifiable", false, "deletion-vectors.enabled may be changed.").part(vectors)

@@ -15,6 +15,16 @@ func (t *Table) NewDataFileName(format, compression string, changelog bool) stri
 	return t.newName(prefix) + extension(format, compression, t.c.SuffixCompression)
 }
 
+// WithDataPrefix is the table with another prefix of data files.
+func (t *Table) WithDataPrefix(prefix string) *Table {
+	c := t.c
+	c.DataPrefix = prefix
+	return NewTable(t.root, c)
+}
+
+// DataPrefix is the prefix of data files.
+func (t *Table) DataPrefix() string { return t.c.DataPrefix }
+
 // NewManifestName is a name for a new manifest.
 func (t *Table) NewManifestName() string { return t.newName(ManifestPrefix) }
 

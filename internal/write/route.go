@@ -14,6 +14,7 @@ import (
 	"github.com/tarnlake/tarn/internal/bucket"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
+	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -37,14 +38,16 @@ type RouteConfig struct {
 	// Totals, if not nil, gives the number of buckets of a partition, for tables where each has its own. Several
 	// goroutines call it, and it tells each of them the same.
 	Totals func(ctx context.Context, partition []byte) (int, error)
+	// Aside puts all rows into the bucket of those that have none yet.
+	Aside bool
 }
 
-// total is the number of buckets of a partition, as its files tell it.
-func (c *RouteConfig) total(ctx context.Context, partition []byte) (int, error) {
-	if c.Totals == nil {
+// total is the number of buckets that the files of a bucket tell.
+func (c *RouteConfig) total(ctx context.Context, loc datafile.Location) (int, error) {
+	if c.Totals == nil || loc.Bucket == paths.PostponeBucket {
 		return c.Buckets, nil
 	}
-	return c.Totals(ctx, partition)
+	return c.Totals(ctx, loc.Partition)
 }
 
 // Assigner gives rows their buckets. It is used by one goroutine.
@@ -98,6 +101,10 @@ func newRouter(c RouteConfig) (*router, error) {
 		r.partCols = append(r.partCols, i)
 		r.partTypes = append(r.partTypes, c.Fields[i].Type)
 	}
+	if c.Aside {
+		r.one, r.totals = paths.PostponeBucket, nil
+		return r, nil
+	}
 	if c.Assigner == nil && (c.Totals == nil && c.Buckets <= 0 || len(c.BucketKeys) == 0) {
 		return r, nil
 	}
@@ -127,7 +134,8 @@ func newRouter(c RouteConfig) (*router, error) {
 type router struct {
 	partCols  []int
 	partTypes []types.Type
-	buckets   binrow.BucketFunction                                    // nil: all rows go to bucket 0
+	buckets   binrow.BucketFunction                                    // nil: all rows go to one
+	one       int                                                      // that bucket
 	n         int                                                      // number of buckets
 	totals    func(ctx context.Context, partition []byte) (int, error) // instead of n
 	assigner  Assigner                                                 // instead of buckets, by hashes of the key
@@ -162,7 +170,7 @@ func (r *router) distribute(ctx context.Context, rec arrow.RecordBatch, partOf [
 	n := int(rec.NumRows())
 	bucketed := r.buckets != nil || r.assigner != nil
 	if !bucketed && partOf == nil {
-		return []part{{loc: datafile.Location{Partition: r.locs[0]}}}, nil
+		return []part{{loc: datafile.Location{Partition: r.locs[0], Bucket: r.one}}}, nil
 	}
 	switch {
 	case r.assigner != nil:
@@ -180,10 +188,10 @@ func (r *router) distribute(ctx context.Context, rec arrow.RecordBatch, partOf [
 		if partOf != nil {
 			part = partOf[i]
 		}
-		if bucketed {
-			bucket = int(r.bucket[i])
+		if !bucketed {
+			return part, r.one
 		}
-		return part, bucket
+		return part, int(r.bucket[i])
 	}, r.locs), nil
 }
 

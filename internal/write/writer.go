@@ -310,7 +310,7 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) ([]manifest.Delta, erro
 // complete names the place and the new files of a delta.
 func (w *Writer) complete(ctx context.Context, d *manifest.Delta, loc datafile.Location) (err error) {
 	d.Partition, d.Bucket = loc.Partition, loc.Bucket
-	d.TotalBuckets, err = w.c.Route.total(ctx, loc.Partition)
+	d.TotalBuckets, err = w.c.Route.total(ctx, loc)
 	for f := range d.NewFiles() {
 		p, perr := w.c.Path(loc, f)
 		if err = errors.Join(err, perr); perr == nil {
