@@ -20,6 +20,7 @@ var parts = []part{
 	// Java has two assigners, each with buckets of its own, so that it begins with two buckets and tarn with one.
 	{"upsert-dynamic", "upserts with compaction, dynamic buckets", writes("upsert-dynamic", goal{aim: 3}, "--table=dyn", "--o.bucket=-1", "--o.dynamic-bucket.target-row-num=500000")},
 	{"partial-update", "partial updates in two sequence groups, with compaction", writes("partial-update", goal{2.5, 3.2, 800}, "--table=pu", "--engine=partial-update")},
+	{"aggregation", "sums and maxima, with compaction", writes("aggregation", goal{2.5, 3.2, 800}, "--table=ag", "--engine=aggregation")},
 	// The Java kit has no job beside it that joins small files, as a Flink pipeline has, and our writer does that itself:
 	// write-only is what makes both do the same.
 	{"append", "append write, no buckets, small files stay", writes("append", goal{1.6, 1.8, 350}, "--table=ap", "--engine=append", "--o.write-only=true")},
