@@ -73,12 +73,11 @@ func (a aggregation) Merge(in *Input) (*Output, error) {
 func (a aggregation) folding(in *Input, out *Output) *folded {
 	f := &folded{refs: make([]batch.Ref, 0, len(in.Refs)), ends: make([]int32, 0, len(in.Ends)), rows: make([]batch.Ref, len(in.Ends))}
 	folded := int32(len(in.Window))
-	retracts := false
 	from := int32(0)
 	for i, end := range in.Ends {
 		last := in.Refs[end-1]
 		out.Rows[i] = last
-		first := from
+		start, first := from, from
 		if a.remove && in.Kinds != nil {
 			for first = end - 1; first > from && in.Kind(in.Refs[first]) != types.Delete; {
 				first--
@@ -93,23 +92,31 @@ func (a aggregation) folding(in *Input, out *Output) *folded {
 			continue
 		}
 		f.rows[i] = batch.Ref{Src: folded, Row: int32(len(f.ends))}
-		f.refs = append(f.refs, in.Refs[first:end]...)
-		if in.Kinds != nil {
-			retracts = retracts || slices.ContainsFunc(in.Refs[first:end], func(r batch.Ref) bool { return in.Kind(r).IsRetract() })
+		if in.Kinds == nil {
+			f.refs = append(f.refs, in.Refs[first:end]...)
+		} else {
+			a.add(f, in, in.Refs[start:end], int(first-start))
 		}
-		f.ends = append(f.ends, int32(len(f.refs)))
-	}
-	if retracts {
-		f.ops = make([]agg.Op, len(f.refs))
-		for i, r := range f.refs {
-			// What comes after a -D that removes all goes on from the values of the -D, as in Paimon.
-			if k := in.Kind(r); k.IsRetract() && (!a.remove || k != types.Delete) {
-				f.ops[i] = agg.Retract
-			}
-		}
+		f.end()
 	}
 	if len(f.ends) == len(in.Ends) {
 		f.rows = nil
 	}
 	return f
+}
+
+// add adds the versions of a key, with their kinds, from the one that removed the row last, if any did. What comes after that goes on
+// from its values, as in Paimon.
+func (a aggregation) add(f *folded, in *Input, refs []batch.Ref, from int) {
+	isInsert := func(r batch.Ref) bool { return !in.Kind(r).IsRetract() }
+	for _, r := range refs[from:] {
+		op := agg.Add
+		switch k := in.Kind(r); {
+		case a.remove && k == types.Delete:
+			op = baseAfter(slices.ContainsFunc(refs[:from], isInsert))
+		case k.IsRetract():
+			op = agg.Retract
+		}
+		f.add(r, op)
+	}
 }

@@ -2,13 +2,11 @@ package mergefn
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/mergefn/agg"
+	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/types"
 )
 
@@ -42,13 +40,38 @@ func (c *Config) isSet(option string) bool {
 
 // folded says which versions are folded into each row of a result.
 type folded struct {
-	refs []batch.Ref
-	ends []int32
-	ops  []agg.Op // nil: all are Add
+	refs     []batch.Ref
+	ends     []int32
+	ops      []agg.Op // nil: all are Add
+	retracts bool     // some are Retract
 	// rows are the rows of the result. Those that are not folded are as they are in the window; the others point to group
 	// Row of a window Src that is one more than the last. Nil: row i is group i.
 	rows []batch.Ref
 }
+
+// add adds a version to the row that comes next.
+func (f *folded) add(r batch.Ref, op agg.Op) {
+	f.refs = append(f.refs, r)
+	switch {
+	case f.ops != nil:
+		f.ops = append(f.ops, op)
+	case op != agg.Add:
+		f.ops = append(make([]agg.Op, len(f.refs)-1, cap(f.refs)), op)
+	}
+	f.retracts = f.retracts || op == agg.Retract
+}
+
+// baseAfter says how the values of a delete that others are folded into are looked at. To functions that give the first value they are
+// one only if the delete had a row to remove.
+func baseAfter(rows bool) agg.Op {
+	if rows {
+		return agg.Add
+	}
+	return agg.Base
+}
+
+// end ends a row.
+func (f *folded) end() { f.ends = append(f.ends, int32(len(f.refs))) }
 
 // fold folds a column into the rows of a result: out gets a Part or a Computed.
 func (c *column) fold(in *Input, f *folded, out *Output) error {
@@ -56,14 +79,11 @@ func (c *column) fold(in *Input, f *folded, out *Output) error {
 	if !ok {
 		return nil
 	}
-	if !c.fn.Retracts() && slices.Contains(f.ops, agg.Retract) {
-		return fmt.Errorf("column %q: aggregate function %s cannot take back a value, but a row of kind -U or -D came for a key that has others: set fields.%s.ignore-retract=true (such rows leave the column alone), or ignore-delete=true for the table", c.name, c.function, c.name)
+	if f.retracts && !c.fn.Retracts() {
+		return fmt.Errorf("column %q: aggregate function %s cannot take back a value, but a row of kind -U or -D came for a key that has others: set %s=true (such rows leave the column alone), or %s=true for the table",
+			c.name, c.function, options.IgnoreRetract.Key(c.name), options.IgnoreDelete.Key())
 	}
-	arrs := make([]arrow.Array, len(in.Window))
-	for i, rec := range in.Window {
-		arrs[i] = rec.Column(at)
-	}
-	r, err := c.fn.Fold(&agg.Input{Column: arrs, Refs: f.refs, Ends: f.ends, Ops: f.ops})
+	r, err := c.fn.Fold(&agg.Input{Column: in.column(at), Refs: f.refs, Ends: f.ends, Ops: f.ops})
 	if err != nil {
 		return fmt.Errorf("column %q: aggregate function %s: %w", c.name, c.function, err)
 	}

@@ -19,15 +19,9 @@ import (
 type group struct {
 	sequence   []string
 	columns    []string // without the sequence, without those that are aggregated
-	aggregated []aggregated
+	aggregated []column
 	encoder    *kv.Encoder
 	removes    bool // partial-update.remove-record-on-sequence-group: its -D removes the row
-}
-
-// aggregated is a column of a group with an aggregate function.
-type aggregated struct {
-	column, function string
-	agg.Func
 }
 
 // newGroups makes the groups of a table. A column without a group can have last_non_null_value as its aggregate
@@ -70,7 +64,7 @@ func newGroups(c Config, o options.Options) ([]*group, error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := g.add(f, o); err != nil {
+			if err := g.add(&c, f, o); err != nil {
 				return nil, err
 			}
 		}
@@ -109,23 +103,23 @@ func functionOf(o options.Options, column string) (name, key string) {
 	return strings.TrimSpace(fn), key
 }
 
-func (g *group) add(f types.Field, o options.Options) error {
+func (g *group) add(c *Config, f types.Field, o options.Options) error {
 	name, key := functionOf(o, f.Name)
 	if name == "" {
 		g.columns = append(g.columns, f.Name)
 		return nil
 	}
-	fn, err := agg.New(name, agg.Config{Field: f, Option: func(n string) (string, bool) { return o.Text("fields." + f.Name + "." + n) }})
+	col, err := c.newColumn(f, name, key)
 	if err != nil {
-		return fmt.Errorf("option %s: column %q: %w", key, f.Name, err)
+		return err
 	}
-	g.aggregated = append(g.aggregated, aggregated{f.Name, name, fn})
+	g.aggregated = append(g.aggregated, col)
 	return nil
 }
 
 func (g *group) has(name string) bool {
 	return slices.Contains(g.sequence, name) || slices.Contains(g.columns, name) ||
-		slices.ContainsFunc(g.aggregated, func(a aggregated) bool { return a.column == name })
+		slices.ContainsFunc(g.aggregated, func(c column) bool { return c.name == name })
 }
 
 // sequences are the sequences of a group in the batches of a window.
@@ -180,21 +174,23 @@ func (g *group) merge(m *merging, s *sequences, out *Output) error {
 	if m.Kinds != nil {
 		values = make([]batch.Ref, len(m.Ends))
 	}
-	var f *folding
-	if slices.ContainsFunc(g.aggregated, func(a aggregated) bool { _, ok := m.Columns[a.column]; return ok }) {
-		f = &folding{refs: make([]batch.Ref, 0, len(m.Refs)), ops: make([]agg.Op, 0, len(m.Refs)), ends: make([]int32, len(m.Ends))}
+	var f *folded
+	if slices.ContainsFunc(g.aggregated, func(c column) bool { _, ok := m.Columns[c.name]; return ok }) {
+		f = &folded{refs: make([]batch.Ref, 0, len(m.Refs)), ends: make([]int32, 0, len(m.Ends))}
 	}
 	from := int32(0)
 	for k, end := range m.Ends {
 		switch {
 		case end-from == 1:
 			order[k], values[k] = m.Refs[from], m.Refs[from]
-			f.add(m.Refs[from], agg.Add)
+			if f != nil {
+				f.add(m.Refs[from], agg.Add)
+			}
 		default:
 			order[k], values[k] = g.walk(m, s, k, from, end, f)
 		}
 		if f != nil {
-			f.ends[k] = int32(len(f.refs))
+			f.end()
 		}
 		from = end
 	}
@@ -204,31 +200,25 @@ func (g *group) merge(m *merging, s *sequences, out *Output) error {
 		out.Parts = append(out.Parts, Part{Columns: g.sequence, Rows: order}, Part{Columns: g.columns, Rows: values})
 	}
 	for i := range g.aggregated {
-		a := &g.aggregated[i]
-		c, ok := m.Columns[a.column]
-		if !ok {
-			continue
-		}
-		r, err := f.fold(a, m.column(c))
-		if err != nil {
+		if err := g.aggregated[i].fold(m.Input, f, out); err != nil {
 			return err
-		}
-		if r.Values != nil {
-			out.Computed = append(out.Computed, Computed{Column: a.column, Values: r.Values})
-		} else {
-			out.Parts = append(out.Parts, Part{Columns: []string{a.column}, Rows: r.Rows})
 		}
 	}
 	return nil
 }
 
 // walk goes through the versions of a key, the oldest first.
-func (g *group) walk(m *merging, s *sequences, key int, from, end int32, f *folding) (order, values batch.Ref) {
+func (g *group) walk(m *merging, s *sequences, key int, from, end int32, f *folded) (order, values batch.Ref) {
 	order, values = batch.NullRef, batch.NullRef
+	add := func(r batch.Ref, op agg.Op) {
+		if f != nil {
+			f.add(r, op)
+		}
+	}
 	i, removed, whole := m.base(key, from)
 	if whole {
 		order, values = m.Refs[i], m.Refs[i]
-		f.add(m.Refs[i], agg.Add)
+		add(m.Refs[i], baseAfter(slices.ContainsFunc(m.Refs[from:i], func(r batch.Ref) bool { return !m.Kind(r).IsRetract() && !s.empty(r) })))
 	}
 	if removed {
 		i++
@@ -238,50 +228,16 @@ func (g *group) walk(m *merging, s *sequences, key int, from, end int32, f *fold
 		switch newer := s.newer(r, order); {
 		case newer && m.retract(i):
 			order, values = r, batch.NullRef
-			f.add(r, agg.Retract)
+			add(r, agg.Retract)
 		case newer:
 			order, values = r, r
-			f.add(r, agg.Add)
+			add(r, agg.Add)
 		case s.empty(r):
 		case m.retract(i):
-			f.add(r, agg.Retract)
+			add(r, agg.Retract)
 		default:
-			f.add(r, agg.AddOlder)
+			add(r, agg.AddOlder)
 		}
 	}
 	return order, values
-}
-
-// folding is what the aggregate functions of a group fold; nil if it has none.
-type folding struct {
-	refs    []batch.Ref
-	ops     []agg.Op
-	ends    []int32
-	retract bool
-	older   bool
-}
-
-func (f *folding) add(r batch.Ref, op agg.Op) {
-	if f == nil {
-		return
-	}
-	f.refs, f.ops = append(f.refs, r), append(f.ops, op)
-	f.retract = f.retract || op == agg.Retract
-	f.older = f.older || op == agg.AddOlder
-}
-
-func (f *folding) fold(a *aggregated, col []arrow.Array) (agg.Result, error) {
-	if f.retract && !a.Retracts() {
-		return agg.Result{}, fmt.Errorf("column %q: the aggregate function %s cannot take back a row (-U, -D): set %s=true to leave the column as it is then",
-			a.column, a.function, options.IgnoreRetract.Key(a.column))
-	}
-	in := &agg.Input{Column: col, Refs: f.refs, Ends: f.ends}
-	if f.retract || f.older {
-		in.Ops = f.ops
-	}
-	r, err := a.Fold(in)
-	if err != nil {
-		return r, fmt.Errorf("column %q: aggregate function %s: %w", a.column, a.function, err)
-	}
-	return r, nil
 }

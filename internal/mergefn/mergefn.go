@@ -71,6 +71,15 @@ func (in *Input) Kind(r batch.Ref) types.RowKind {
 	return types.RowKind(in.Kinds[r.Src][r.Row])
 }
 
+// column is a column in each batch of the window.
+func (in *Input) column(c int) []arrow.Array {
+	out := make([]arrow.Array, len(in.Window))
+	for i, rec := range in.Window {
+		out[i] = rec.Column(c)
+	}
+	return out
+}
+
 // Output is the rows that came out, at most one for each key, in key order.
 type Output struct {
 	// Rows says for each row from where its columns are taken: key, sequence number, kind and all

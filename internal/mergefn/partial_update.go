@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/kv"
 	"github.com/tarnlake/tarn/internal/mergefn/agg"
@@ -167,14 +165,6 @@ type merging struct {
 	sequences []*sequences // of each group
 	// removed says for each key which of Refs removed the row last, -1 for none. Nil: none of any key.
 	removed []int32
-}
-
-func (m *merging) column(c int) []arrow.Array {
-	out := make([]arrow.Array, len(m.Window))
-	for i, rec := range m.Window {
-		out[i] = rec.Column(c)
-	}
-	return out
 }
 
 func (m *merging) retract(i int32) bool { return m.Kinds != nil && m.Kind(m.Refs[i]).IsRetract() }

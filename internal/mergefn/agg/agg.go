@@ -65,6 +65,7 @@ const (
 	Add      Op = iota
 	AddOlder    // the row is older than those folded so far, as in sequence groups: as if it had come before them
 	Retract     // the row takes its value back (-U, -D)
+	Base        // only the first of a group: its value is what the others are folded into, of a row that was deleted
 )
 
 // Input is versions of keys. A group without rows gives NULL.

@@ -13,7 +13,7 @@ import (
 )
 
 // fold makes a function and folds the groups of rows of a case: JSON values with blanks between, before each its op
-// (+ newer, < older, - taken back), | between groups. It gives the results as JSON.
+// (+ newer, < older, - taken back, = of a deleted row), | between groups. It gives the results as JSON.
 func fold(t *testing.T, fn, typ string, options map[string]string, rows string) (string, error) {
 	t.Helper()
 	ty, err := types.Parse(typ)
@@ -28,7 +28,7 @@ func fold(t *testing.T, fn, typ string, options map[string]string, rows string) 
 	var values [2][]string
 	for group := range strings.SplitSeq(rows, "|") {
 		for i, v := range strings.Fields(group) {
-			op := map[byte]Op{'+': Add, '<': AddOlder, '-': Retract}[v[0]]
+			op := map[byte]Op{'+': Add, '<': AddOlder, '-': Retract, '=': Base}[v[0]]
 			if op == Retract && !f.Retracts() {
 				t.Fatalf("%s does not retract", fn)
 			}
@@ -105,6 +105,10 @@ func TestFold(t *testing.T) {
 		{"first_value", "STRING", "", `+"a" +"b"|+null +"b"|+"a" <"b" +"c" <null|`, `"a" null null null`},
 		{"first_value", "STRING", "ignore-retract=true", `-"x" +"a" +"b" -"a"`, `"a"`},
 		{"first_non_null_value", "STRING", "", `+null +"b"|+"a" <"b" +"c" <null|`, `"b" "b" null`},
+		{"first_value", "STRING", "", `="x" +"a" +"b"|="x" <"a" +"b"|="x"|=null <"a"`, `"a" "x" "x" null`},
+		{"first_non_null_value", "STRING", "", `="x" +null +"a"|="x" <"a" +"b"|="x"|=null <"a" +"b"`, `"a" "x" "x" "a"`},
+		{"last_value", "STRING", "", `="x" <"a"|="x" +"a"`, `"x" "a"`},
+		{"sum", "INT", "", "=5 -1 <2", "6"},
 		{"first_not_null_value", "INT", "", `+null +1`, `1`},
 		{"max", "INT", "", "+1 +3 +2|+null|+null +3|<5 <6 +1|", "3 null 3 6 null"},
 		{"min", "INT", "", "+3 +1 +2|+null|+null +3|<5 <6 +7|", "1 null 3 5 null"},

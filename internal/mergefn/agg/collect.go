@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"slices"
+
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/types"
 )
@@ -9,13 +11,14 @@ import (
 type collect struct {
 	t        types.Type
 	distinct bool
+	front    bool // what is older than the others comes before them
 }
 
 func newCollect(c Config) (Func, error) {
 	if c.Field.Type.Kind != types.Array {
 		return nil, wrongType("collect", c, "ARRAY")
 	}
-	return &collect{c.Field.Type, flag(c, "distinct")}, nil
+	return &collect{c.Field.Type, flag(c, "distinct"), flag(c, "ignore-retract")}, nil
 }
 
 func (*collect) Retracts() bool { return true }
@@ -25,20 +28,28 @@ func (f *collect) Fold(in *Input) (Result, error) {
 	if f.distinct {
 		return e.fold(in, f.t, &distinct{keyed{picked: picked{elements: e}, of: e.key}})
 	}
-	return e.fold(in, f.t, &collected{picked: picked{elements: e}})
+	return e.fold(in, f.t, &collected{picked: picked{elements: e}, front: f.front})
 }
 
 // collected is a list with all elements as they come. What is older than the others comes behind them too, as in the
-// reference.
+// reference, unless the function takes no notice of what is taken back.
 type collected struct {
 	picked
-	from int // where the group begins in all
+	front bool
+	from  int // where the group begins in all
 }
 
 func (c *collected) reset() { c.from = len(c.all) }
 
 func (c *collected) first(els []batch.Ref) error { return c.add(els) }
-func (c *collected) older(els []batch.Ref) error { return c.add(els) }
+
+func (c *collected) older(els []batch.Ref) error {
+	if c.front {
+		c.all = slices.Insert(c.all, c.from, els...)
+		return nil
+	}
+	return c.add(els)
+}
 
 func (c *collected) add(els []batch.Ref) error {
 	c.all = append(c.all, els...)

@@ -41,7 +41,7 @@ func opAt(ops []Op, i int) Op {
 func lastValue(refs []batch.Ref, ops []Op, _ func(batch.Ref) bool) batch.Ref {
 	for i := len(refs) - 1; i >= 0; i-- {
 		switch opAt(ops, i) {
-		case Add:
+		case Add, Base:
 			return refs[i]
 		case Retract:
 			return batch.NullRef
@@ -73,21 +73,33 @@ func lastNonNullValue(refs []batch.Ref, ops []Op, null func(batch.Ref) bool) bat
 }
 
 func firstValue(refs []batch.Ref, ops []Op, _ func(batch.Ref) bool) batch.Ref {
-	first := batch.NullRef
+	first, some := batch.NullRef, false
 	for i, r := range refs {
-		if i == 0 || opAt(ops, i) == AddOlder {
+		switch op := opAt(ops, i); {
+		case op == Base:
+			first = r
+			continue
+		case op == AddOlder && some, op == Add && !some:
 			first = r
 		}
+		some = true
 	}
 	return first
 }
 
 func firstNonNullValue(refs []batch.Ref, ops []Op, null func(batch.Ref) bool) batch.Ref {
-	first := batch.NullRef
+	first, some := batch.NullRef, false
 	for i, r := range refs {
-		if (first == batch.NullRef || opAt(ops, i) == AddOlder) && !null(r) {
+		switch op := opAt(ops, i); {
+		case null(r):
+			continue
+		case op == Base:
+			first = r
+			continue
+		case op == AddOlder && (some || first == batch.NullRef), op == Add && !some:
 			first = r
 		}
+		some = true
 	}
 	return first
 }
