@@ -75,7 +75,7 @@ func TestRollbackAndBranches(t *testing.T) {
 		tab.sound(t)
 
 		tab.Do(t, tarntest.Command{"op": "branch", "table": tab.name, "name": "side", "tag": tags[2]})
-		branch := table{tab.lake, tab.name + "$branch_side"}
+		branch := table{lake: tab.lake, name: tab.name + "$branch_side"}
 		branch.same(t, "new branch", tab.sameState(t, "tag of the branch", map[string]string{"scan.tag-name": tags[2]}))
 		branch.write(t, here, inserts(`{"k":600,"p":"a","v":1}`)...)
 		branch.write(t, java, inserts(`{"k":601,"p":"b","v":1}`)...)
@@ -171,7 +171,7 @@ func TestOrphansOfBoth(t *testing.T) {
 			}
 			left[i] = tab.onDisk(t)
 			tab.same(t, "orphans cleaned", nil)
-			table{tab.lake, tab.name + "$branch_b"}.same(t, "orphans cleaned", nil)
+			table{lake: tab.lake, name: tab.name + "$branch_b"}.same(t, "orphans cleaned", nil)
 			for _, name := range tags {
 				tab.sameState(t, "orphans cleaned", map[string]string{"scan.tag-name": name})
 			}

@@ -180,7 +180,7 @@ func TestSystemTablesOfGolden(t *testing.T) {
 		for _, dir := range dirs {
 			dir = filepath.Dir(dir)
 			name := strings.TrimSuffix(filepath.Base(filepath.Dir(dir)), ".db") + "." + filepath.Base(dir)
-			tab := table{lake{o, cat}, name}
+			tab := table{lake: lake{o, cat}, name: name}
 			if a := tab.TryDo(t, tarntest.Command{"op": "read", "table": name + "$options"}); !a[0].OK && strings.Contains(a[0].Error, "bucket-key") {
 				continue // the reference of today refuses them
 			}

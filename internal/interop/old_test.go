@@ -37,7 +37,7 @@ func TestTablesOfOldReleases(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, dir := range dirs {
-			tab := table{lake{o, cat}, "v." + filepath.Base(filepath.Dir(dir))}
+			tab := table{lake: lake{o, cat}, name: "v." + filepath.Base(filepath.Dir(dir))}
 			a := tab.TryDo(t, tarntest.Command{"op": "read", "table": tab.name})[0]
 			if !a.OK && strings.Contains(a.Error, "bucket-key") {
 				continue // the reference of today refuses them

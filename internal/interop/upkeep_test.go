@@ -39,7 +39,7 @@ func (tab table) onDisk(t testing.TB) []string {
 // copied makes a copy of the table.
 func (tab table) copied(t testing.TB, name string) table {
 	t.Helper()
-	out := table{tab.lake, name}
+	out := table{lake: tab.lake, name: name}
 	from := tab.dir(t)
 	_, short, _ := strings.Cut(name, ".")
 	if err := os.CopyFS(filepath.Join(filepath.Dir(from), short), os.DirFS(from)); err != nil {
