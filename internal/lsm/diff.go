@@ -1,6 +1,7 @@
 package lsm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,8 @@ func (d *differ) equal(window []arrow.RecordBatch, a, b batch.Ref) bool {
 	return true
 }
 
-// sameValue compares values of two arrays of one type. Floating point numbers are compared as the format stores them: NaN is NaN.
+// sameValue compares values of two arrays of one type. Floating point numbers are compared as the format
+// orders them: NaN is NaN, -0.0 is not 0.0. The pairs of a map have no order.
 func sameValue(a arrow.Array, i int, b arrow.Array, j int) bool {
 	if a.IsNull(i) || b.IsNull(j) {
 		return a.IsNull(i) == b.IsNull(j)
@@ -160,8 +162,5 @@ func sameValue(a arrow.Array, i int, b arrow.Array, j int) bool {
 	case *array.Timestamp:
 		return x.Value(i) == b.(*array.Timestamp).Value(j)
 	}
-	s, t := array.NewSlice(a, int64(i), int64(i)+1), array.NewSlice(b, int64(j), int64(j)+1)
-	defer s.Release()
-	defer t.Release()
-	return array.ApproxEqual(s, t, array.WithNaNsEqual(true), array.WithAbsTolerance(0))
+	return bytes.Equal(batch.AppendComparable(nil, a, i), batch.AppendComparable(nil, b, j))
 }

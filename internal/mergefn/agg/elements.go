@@ -36,7 +36,7 @@ func (e *elements) of(dst []batch.Ref, r batch.Ref) []batch.Ref {
 
 // key appends bytes that are the same for equal elements.
 func (e *elements) key(dst []byte, r batch.Ref) []byte {
-	return appendKey(dst, e.arrs[r.Src], int(r.Row))
+	return batch.AppendComparable(dst, e.arrs[r.Src], int(r.Row))
 }
 
 // member is a column of the rows that the elements are.

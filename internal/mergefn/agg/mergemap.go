@@ -56,7 +56,7 @@ func (f *mergeMap) Fold(in *Input) (Result, error) {
 		keys = e.member(0)
 	}
 	m := merged{keyed{picked: picked{elements: e}, of: func(dst []byte, r batch.Ref) []byte {
-		return appendKey(dst, keys[r.Src], int(r.Row))
+		return batch.AppendComparable(dst, keys[r.Src], int(r.Row))
 	}}}
 	if f.time < 0 {
 		return e.fold(in, f.t, &m)

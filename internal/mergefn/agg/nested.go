@@ -155,7 +155,7 @@ func (n *nestedRows) isNull(r batch.Ref) bool { return !n.null[r.Src].At(r.Row) 
 
 func (n *nestedRows) keyOf(dst []byte, r batch.Ref) []byte {
 	for _, col := range n.keys {
-		dst = appendKey(dst, col[r.Src], int(r.Row))
+		dst = batch.AppendComparable(dst, col[r.Src], int(r.Row))
 	}
 	return dst
 }

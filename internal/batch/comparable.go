@@ -1,4 +1,4 @@
-package agg
+package batch
 
 import (
 	"encoding/binary"
@@ -10,9 +10,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 )
 
-// appendKey appends bytes that are the same for equal values of one type, and for no others. NULL is equal to NULL,
-// NaN to NaN; the pairs of a map have no order.
-func appendKey(dst []byte, a arrow.Array, i int) []byte {
+// AppendComparable appends bytes of the value i of a to dst that are the same for equal values of one type, and for no others.
+// NULL is equal to NULL, NaN to NaN, -0.0 is not 0.0; the pairs of a map have no order.
+func AppendComparable(dst []byte, a arrow.Array, i int) []byte {
 	if a.IsNull(i) {
 		return append(dst, 0)
 	}
@@ -41,14 +41,14 @@ func appendKey(dst []byte, a arrow.Array, i int) []byte {
 		return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
 	case *array.Struct:
 		for f := range a.NumField() {
-			dst = appendKey(dst, a.Field(f), i)
+			dst = AppendComparable(dst, a.Field(f), i)
 		}
 		return dst
 	case *array.Map:
 		from, to := a.ValueOffsets(i)
 		pairs := make([]string, 0, to-from)
 		for k := from; k < to; k++ {
-			pairs = append(pairs, string(appendKey(nil, a.ListValues(), int(k))))
+			pairs = append(pairs, string(AppendComparable(nil, a.ListValues(), int(k))))
 		}
 		slices.Sort(pairs)
 		dst = binary.AppendUvarint(dst, uint64(len(pairs)))
@@ -60,7 +60,7 @@ func appendKey(dst []byte, a arrow.Array, i int) []byte {
 		from, to := a.ValueOffsets(i)
 		dst = binary.AppendUvarint(dst, uint64(to-from))
 		for k := from; k < to; k++ {
-			dst = appendKey(dst, a.ListValues(), int(k))
+			dst = AppendComparable(dst, a.ListValues(), int(k))
 		}
 		return dst
 	}
