@@ -87,7 +87,7 @@ func TestAggregationOnFlush(t *testing.T) {
 	}
 }
 
-// Wrong options and rows that cannot be folded are told with the column, and what to do.
+// B025: wrong options and rows that cannot be folded are told with the column, and what to do.
 func TestAggregationRefuses(t *testing.T) {
 	c := open(t)
 	for i, x := range []struct {
