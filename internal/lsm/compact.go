@@ -92,7 +92,7 @@ func (c *compactor) upgrade(ctx context.Context, s section) error {
 		return nil
 	}
 	if c.lookup == NoLookup || f.Level == 0 {
-		if c.lookup != NoLookup && c.t.rewrites() && len(withOlder([]section{s}, c.older)[0]) > 1 {
+		if c.lookup != NoLookup && c.t.rewrites() && (f.DeleteRows != 0 || len(withOlder([]section{s}, c.older)[0]) > 1) {
 			return c.merge(ctx, []section{s})
 		}
 		if c.log {

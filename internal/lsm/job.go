@@ -10,6 +10,7 @@ import (
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/kv"
+	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/mergefn"
 	"github.com/tarnlake/tarn/internal/schema"
 	"github.com/tarnlake/tarn/types"
@@ -130,7 +131,7 @@ func (j *job) merge(g *kv.Groups, p *past) ([]batch.Batch, error) {
 			return nil, err
 		}
 	}
-	in, out, err := j.decide(g)
+	in, out, err := j.decide(g, p != nil && p.lookup == LookupFold && p.level < manifest.MaxLevel)
 	if err != nil {
 		return nil, err
 	}
@@ -150,9 +151,9 @@ func (j *job) merge(g *kv.Groups, p *past) ([]batch.Batch, error) {
 	return j.gather(in, out, 0, len(out.Rows))
 }
 
-// decide lets the engine decide what becomes of the versions.
-func (j *job) decide(g *kv.Groups) (*mergefn.Input, *mergefn.Output, error) {
-	in := &mergefn.Input{Groups: g, Columns: j.byName}
+// decide lets the engine decide what becomes of the versions. They are whole if nothing older is elsewhere.
+func (j *job) decide(g *kv.Groups, whole bool) (*mergefn.Input, *mergefn.Output, error) {
+	in := &mergefn.Input{Groups: g, Columns: j.byName, Whole: whole}
 	if j.kind >= 0 {
 		var err error
 		if in.Kinds, err = kindsOf(g.Window, j.kind); err != nil {

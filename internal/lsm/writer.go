@@ -278,7 +278,7 @@ func (w *Writer) writeLevel0(ctx context.Context) (err error) {
 
 // writeGroups merges the versions of keys and writes the result, and to the changelog all of them if it is made of them.
 func (w *Writer) writeGroups(g *kv.Groups, data, log FileWriter) error {
-	in, out, err := w.buf.job.decide(g)
+	in, out, err := w.buf.job.decide(g, false)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (aggregation) PreMerge() bool { return false }
 // count (BUGS B130).
 func (a aggregation) Merge(in *Input) (*Output, error) {
 	n := len(in.Ends)
-	if n == len(in.Refs) {
+	if n == len(in.Refs) && !slices.ContainsFunc(in.Refs, func(r batch.Ref) bool { return a.taken(in, r) }) {
 		return &Output{Rows: in.Refs}, nil
 	}
 	out := &Output{Rows: make([]batch.Ref, n)}
@@ -67,6 +67,11 @@ func (a aggregation) Merge(in *Input) (*Output, error) {
 		}
 	}
 	return out, nil
+}
+
+// taken reports whether a row that is alone is taken from nothing.
+func (a aggregation) taken(in *Input, r batch.Ref) bool {
+	return in.Whole && in.Kind(r).IsRetract() && (!a.remove || in.Kind(r) != types.Delete)
 }
 
 // folding sets rows and kinds of the result and tells what is to be folded.
@@ -84,7 +89,7 @@ func (a aggregation) folding(in *Input, out *Output) *folded {
 			}
 		}
 		from = end
-		if first == end-1 {
+		if first == end-1 && !a.taken(in, last) {
 			f.rows[i] = last
 			if out.Kinds != nil {
 				out.Kinds[i] = int8(in.Kind(last))

@@ -61,6 +61,9 @@ type Input struct {
 	Columns map[string]int
 	// Kinds has the row kinds of each batch of the window. Nil: all rows are +I or +U.
 	Kinds [][]int8
+	// Whole: nothing older of the keys is elsewhere. What is to be taken from older versions, and has none, is taken from
+	// nothing.
+	Whole bool
 }
 
 // Kind is the kind of a row of the window.
