@@ -390,7 +390,7 @@ func (x *Crossing) load(ctx context.Context) (err error) {
 		if x.c.Load == nil {
 			return nil
 		}
-		if x.snapshot, err = x.c.Load(ctx, x.have); err == nil {
+		if x.snapshot, err = x.loadAll(ctx); err == nil {
 			return nil
 		}
 		err = errors.Join(fmt.Errorf("index of all keys: %w", err), x.Forget())
@@ -401,44 +401,74 @@ func (x *Crossing) load(ctx context.Context) (err error) {
 	return err
 }
 
+func (x *Crossing) loadAll(ctx context.Context) (snapshot int64, err error) {
+	aside := &keyLoad{folder: x.c.Folder}
+	defer func() { err = errors.Join(err, aside.close()) }()
+	snapshot, err = x.c.Load(ctx, func(keys arrow.RecordBatch, partition []byte, bucket int) error {
+		return x.have(aside, keys, partition, bucket)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return snapshot, aside.each(func(h keyHash, p place) error { return x.known(h, p, "a key") })
+}
+
 // ErrAgain is the error of a Load whose snapshot has expired meanwhile.
 var ErrAgain = errors.New("the snapshot that was read has expired")
 
-// have takes keys that the table has.
-func (x *Crossing) have(keys arrow.RecordBatch, partition []byte, bucket int) error {
+// have takes keys that the table has. Those for which there is no memory are put aside.
+func (x *Crossing) have(aside *keyLoad, keys arrow.RecordBatch, partition []byte, bucket int) error {
 	if bucket < 0 || bucket >= mostBuckets {
 		return fmt.Errorf("table %s: there are files in bucket %d, which there cannot be", x.c.Table, bucket)
 	}
-	p := x.partition(slices.Clone(partition))
+	p := place{part: x.partition(slices.Clone(partition)), bucket: int16(bucket), tick: x.tick()}
 	x.hashes = x.keys.Wide(keys, x.seed, x.hashes[:0])
 	for i := range x.hashes {
 		h := keyHash{x.hashes[i][0], x.hashes[i][1]}
-		was, ok, err := x.index.get(h)
-		if err != nil {
-			return err
-		}
-		if ok && (was.part != p || int(was.bucket) != bucket) {
-			if x.c.TTL <= 0 {
-				return x.twice(keys, i, was, p, bucket)
+		x.fill[p.part].have(bucket)
+		if x.index.full() {
+			if err := aside.add(h, p); err != nil {
+				return err
 			}
-			x.fill[was.part].leave(int(was.bucket), x.c.Limits.Initial) // what a TTL brings about
+			continue
 		}
-		if err := x.put(h, place{part: p, bucket: int16(bucket)}); err != nil {
+		if err := x.known(h, p, ""); err == errTwice {
+			name := "the key"
+			for c := range int(keys.NumCols()) {
+				name += fmt.Sprintf(" %s=%s", keys.ColumnName(c), keys.Column(c).ValueStr(i))
+			}
+			return x.known(h, p, name)
+		} else if err != nil {
 			return err
 		}
-		x.fill[p].have(bucket)
 	}
 	return nil
 }
 
-// twice is the error of a key that is in two places.
-func (x *Crossing) twice(keys arrow.RecordBatch, row int, was place, p int32, bucket int) error {
-	text := ""
-	for c := range int(keys.NumCols()) {
-		text += fmt.Sprintf(" %s=%s", keys.ColumnName(c), keys.Column(c).ValueStr(row))
+// errTwice says that a key is in two places.
+var errTwice = errors.New("a key is in two places")
+
+// known takes a key that the table has. An error names it, if there is a name.
+func (x *Crossing) known(h keyHash, p place, name string) error {
+	was, ok, err := x.index.get(h)
+	switch {
+	case err != nil:
+		return err
+	case ok && (was.part != p.part || was.bucket != p.bucket) && x.c.TTL > 0:
+		x.fill[was.part].leave(int(was.bucket), x.c.Limits.Initial) // what a TTL brings about
+	case ok && (was.part != p.part || was.bucket != p.bucket):
+		if name == "" {
+			return errTwice
+		}
+		return x.twice(name, was, p)
 	}
+	return x.index.put(h, p)
+}
+
+// twice is the error of a key that is in two places.
+func (x *Crossing) twice(name string, places ...place) error {
 	where := ""
-	for _, l := range []place{was, {part: p, bucket: int16(bucket)}} {
+	for _, l := range places {
 		v, err := x.values(l.part)
 		if err != nil {
 			return err
@@ -449,7 +479,7 @@ func (x *Crossing) twice(keys arrow.RecordBatch, row int, was place, p int32, bu
 		}
 		where += fmt.Sprintf("bucket-%d", l.bucket)
 	}
-	return fmt.Errorf("table %s: the key%s is in two places:%s: writers that did not know of each other have written it; delete one of the rows by a writer of its partition alone, or overwrite the table with rows that are right", x.c.Table, text, where)
+	return fmt.Errorf("table %s: %s is in two places:%s: writers that did not know of each other have written it; write the table anew with one of the rows (overwrite it, Static)", x.c.Table, name, where)
 }
 
 // Prepare tells in what the buckets have prepared what it was written upon.

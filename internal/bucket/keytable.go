@@ -115,6 +115,9 @@ func (t *keyTable) get(h keyHash) (place, bool, error) {
 	return p, true, nil
 }
 
+// full reports whether pages have to go to the file if there are to be more of them.
+func (t *keyTable) full() bool { return len(t.frames) >= t.most }
+
 // put sets the place of a key.
 func (t *keyTable) put(h keyHash, p place) error {
 	for {
