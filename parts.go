@@ -27,7 +27,7 @@ func (p *Plan) SplitRaw(ctx context.Context, accept func(path string) bool) (fil
 	r.splits = nil
 	for i := range p.splits {
 		s := &p.splits[i]
-		raw := s.Raw && !s.Kinds && !s.Gone && len(s.Vectors) == 0 && (p.view == nil || p.view.Plain())
+		raw := s.Raw && !p.placed && !s.Kinds && !s.Gone && len(s.Vectors) == 0 && (p.view == nil || p.view.Plain())
 		for _, f := range s.Files {
 			raw = raw && f.SchemaID == p.t.schema.ID && strings.HasSuffix(f.Name, ".parquet")
 		}

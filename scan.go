@@ -69,6 +69,7 @@ type Plan struct {
 	wide       bool // as ScanOptions.WideTimestamps
 	system     *Batch
 	view       *systable.View // of the rows, if a system table shows them
+	placed     bool           // rows tell where they lie
 	followed   bool           // no other snapshot will do should this one expire
 }
 

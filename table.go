@@ -19,7 +19,6 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/fileio/open"
-	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/mergefn"
@@ -130,11 +129,6 @@ func (t *Table) useFiles(context.Context) error {
 	t.files = datafile.NewStore(c)
 	t.tree = nil
 	return nil
-}
-
-// vectors reads the deletion vectors of data files.
-func (t *Table) vectors() *index.Store {
-	return index.NewStore(index.Config{FS: t.env.fs, Path: t.paths.Index, External: t.external})
 }
 
 // external opens the file system of a file outside of the table.
@@ -264,7 +258,7 @@ func (t *Table) plainTable() *appendtbl.Table {
 	return appendtbl.NewTable(appendtbl.Config{
 		Store: appendtbl.Files(t.files), Fields: t.schema.Fields, Ordered: t.buckets() > 0 && options.BucketOrdered.Get(o), IgnoreDelete: options.IgnoreDelete.Get(o),
 		// Compaction here does not write the ids of rows.
-		WriteOnly: options.WriteOnly.Get(o) || options.RowTracking.Get(o), ForceCompact: options.ForceCompact.Get(o), Compaction: t.plainEvents(),
+		WriteOnly: options.WriteOnly.Get(o) || options.RowTracking.Get(o), ForceCompact: options.ForceCompact.Get(o), Compaction: t.plainEvents(), Gone: t.gone(),
 		Pick: appendtbl.PickOptions{TargetSize: t.targetFileSize(), MinFiles: options.MinFileNum.Get(o), SmallRatio: ratio, OpenCost: options.SplitOpenCost.Get(o), RewriteAll: options.ForceRewrite.Get(o)},
 	})
 }

@@ -76,8 +76,7 @@ func (t *Table) checkRows(snap *snapshot.Snapshot) error {
 	if err := t.checkWhole(); err != nil {
 		return err
 	}
-	// Without a key there is no other index that a snapshot could name.
-	if options.DeletionVectors.Get(t.opts) && (t.HasPrimaryKey() || snap != nil && snap.IndexManifest != "") {
+	if options.DeletionVectors.Get(t.opts) && t.HasPrimaryKey() {
 		return unsupported("deletion-vectors.enabled")
 	}
 	return nil

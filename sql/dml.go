@@ -256,29 +256,8 @@ func castSelect(inner engineText, cols []types.Field) engineText {
 	return castColumns(inner, names, func(i int, column string) string { return assigned(column, cols[i].Type) })
 }
 
-// keyed opens a table whose rows can be changed one by one.
-func (s *Session) keyed(ctx context.Context, n parse.TableName, what string) (*tarn.Table, []types.Field, error) {
-	t, err := s.table(ctx, n)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !t.HasPrimaryKey() {
-		return nil, nil, &Error{
-			Msg:  fmt.Sprintf("%s: %v: table %s has no primary key", what, tarn.ErrUnsupported, t.Name()),
-			Hint: "rewrite the table or a partition by INSERT OVERWRITE … SELECT", Err: tarn.ErrUnsupported,
-		}
-	}
-	switch e := t.Options()["merge-engine"]; e {
-	case "", "deduplicate":
-	default:
-		return nil, nil, &Error{Msg: fmt.Sprintf("%s: %v: merge-engine %s of table %s", what, tarn.ErrUnsupported, e, t.Name()), Err: tarn.ErrUnsupported}
-	}
-	fields, err := t.Fields()
-	return t, fields, err
-}
-
 // from is the rows of a table that a condition chooses, as SELECT … FROM.
-func (s *Session) from(ctx context.Context, script string, n parse.TableName, alias string, where *parse.Query, t *tarn.Table, fields []types.Field) (engineText, error) {
+func (s *Session) from(ctx context.Context, script string, n parse.TableName, alias string, where *parse.Query, c *changed) (engineText, error) {
 	var none engineText
 	if _, err := s.start(); err != nil {
 		return none, err
@@ -286,9 +265,12 @@ func (s *Session) from(ctx context.Context, script string, n parse.TableName, al
 	if alias == "" {
 		alias = n.Table
 	}
-	src := &source{table: t, fields: engineNames(fields), names: fields}
+	src := &source{table: c.table, fields: engineNames(c.fields), names: c.fields, deletion: c.deletion}
 	s.pushWhere(ctx, script, alias, where, n, src)
 	src.addStored()
+	if c.deletion != nil {
+		src.addPlace()
+	}
 	rel, err := s.relation(ctx, src, script)
 	if err != nil {
 		return none, err
@@ -349,6 +331,12 @@ func (s *source) addStored() {
 	s.fields, s.names = fields, names
 }
 
+// addPlace gives the column by which the rows to delete are told.
+func (s *source) addPlace() {
+	f := types.Field{Name: tarn.PlaceColumn, Type: types.Type{Kind: types.BigInt}}
+	s.fields, s.names = append(slices.Clone(s.fields), f), append(slices.Clone(s.names), f)
+}
+
 // storedType is a type with the wide form of nanoseconds.
 func storedType(t types.Type) types.Type {
 	if types.IsNanos(t) {
@@ -373,127 +361,4 @@ func columnList(fields []types.Field) []string {
 		out[i] = parse.Quote(f.Name)
 	}
 	return out
-}
-
-func (s *Session) delete(ctx context.Context, script string, x *parse.Delete) (*Result, error) {
-	t, fields, err := s.keyed(ctx, x.Table, "DELETE")
-	if err != nil {
-		return nil, err
-	}
-	from, err := s.from(ctx, script, x.Table, x.Alias, x.Where, t, fields)
-	if err != nil {
-		s.dropScans()
-		return nil, err
-	}
-	n, id, err := s.write(ctx, writing{table: t, text: concat("SELECT "+strings.Join(storedColumns(fields), ", "), from), fields: fields, kind: types.Delete, asStored: func(int) bool { return true }})
-	if err != nil {
-		return nil, err
-	}
-	return wrote(id, "%d rows deleted from %s", n, t.Name()), nil
-}
-
-func (s *Session) update(ctx context.Context, script string, x *parse.Update) (*Result, error) {
-	t, fields, err := s.keyed(ctx, x.Table, "UPDATE")
-	if err != nil {
-		return nil, err
-	}
-	var cols []any
-	for i, name := range storedColumns(fields) {
-		if i > 0 {
-			cols = append(cols, ", ")
-		}
-		cols = append(cols, name)
-	}
-	set := map[int]bool{}
-	for _, a := range x.Set {
-		i := columnIndex(fields, a.Column.Name)
-		switch {
-		case i < 0:
-			return nil, noColumn(script, a.Column, fields)
-		case slices.Contains(t.PrimaryKeys(), fields[i].Name):
-			return nil, &parse.Error{Msg: fmt.Sprintf("UPDATE %s: column %q is in the primary key and cannot be changed", t.Name(), fields[i].Name), Hint: "DELETE the row and INSERT it with its new key", Text: script, Pos: a.Column.Start}
-		case set[i]:
-			return nil, &parse.Error{Msg: "column " + a.Column.Name + " is set twice", Text: script, Pos: a.Column.Start}
-		}
-		set[i] = true
-		if _, err := s.start(); err != nil {
-			return nil, err
-		}
-		s.exact = s.exact || hasNanos(fields[i]) && readsFiner(script, &a.Expr, fields)
-		expr, err := s.condition(ctx, script, &a.Expr, x.Table)
-		if err != nil {
-			s.dropScans()
-			return nil, err
-		}
-		if strings.EqualFold(strings.TrimSpace(expr.text), "DEFAULT") {
-			expr = concat(defaultText(fields[i]))
-		}
-		if finerLTZ(fields[i].Type) { // it is evaluated once
-			cols[2*i] = concat("list_transform([(", expr, ")], lambda x: "+assigned("x", fields[i].Type)+")[1] AS "+parse.Quote(fields[i].Name))
-			continue
-		}
-		cols[2*i] = concat("CAST((", expr, ") AS "+duckType(fields[i].Type)+") AS "+parse.Quote(fields[i].Name))
-	}
-	from, err := s.from(ctx, script, x.Table, x.Alias, x.Where, t, fields)
-	if err != nil {
-		s.dropScans()
-		return nil, err
-	}
-	n, id, err := s.write(ctx, writing{table: t, text: concat("SELECT ", concat(cols...), from), fields: fields, kind: types.UpdateAfter, asStored: func(i int) bool { return !set[i] }})
-	if err != nil {
-		var changed []types.Field
-		for _, a := range x.Set {
-			changed = append(changed, fields[columnIndex(fields, a.Column.Name)])
-		}
-		return nil, s.explainCast(ctx, "update", t.Name(), changed, err, func(i int) (engineText, error) {
-			expr, err := s.condition(ctx, script, &x.Set[i].Expr, x.Table)
-			if err != nil {
-				return expr, err
-			}
-			from, err := s.from(ctx, script, x.Table, x.Alias, x.Where, t, fields)
-			return concat("SELECT (", expr, ")", from), err
-		})
-	}
-	return wrote(id, "%d rows of %s updated", n, t.Name()), nil
-}
-
-// readsFiner says whether an expression may read columns of which the engine does not hold all digits.
-func readsFiner(script string, q *parse.Query, fields []types.Field) bool {
-	text := strings.ToLower(script[q.Start:q.End])
-	return len(q.Refs) > 0 || slices.ContainsFunc(fields, func(f types.Field) bool {
-		return hasFinerLTZ(f.Type) && strings.Contains(text, strings.ToLower(f.Name))
-	})
-}
-
-func (s *Session) truncate(ctx context.Context, x *parse.Truncate) (*Result, error) {
-	t, err := s.table(ctx, x.Name)
-	if err != nil {
-		return nil, err
-	}
-	fields, err := t.Fields()
-	if err != nil {
-		return nil, err
-	}
-	res, err := s.empty(ctx, t, fields, x.Partition)
-	if err != nil {
-		return nil, err
-	}
-	return wrote(res.SnapshotID, "table %s truncated", t.Name()), nil
-}
-
-// empty removes the rows of a table, or of the partitions that have these values.
-func (s *Session) empty(ctx context.Context, t *tarn.Table, fields []types.Field, part []parse.PartitionValue) (tarn.CommitResult, error) {
-	if err := checkPartition(t, fields, part); err != nil {
-		return tarn.CommitResult{}, err
-	}
-	o := tarn.OverwriteOptions{Static: true, Partition: map[string]*string{}}
-	for _, p := range part {
-		if p.Value != nil {
-			o.Partition[p.Column] = literalText(p.Value)
-		}
-	}
-	if len(part) > 0 && len(o.Partition) == 0 {
-		return tarn.CommitResult{}, fmt.Errorf("%w: PARTITION names no value", tarn.ErrInvalid)
-	}
-	return t.Overwrite(ctx, o, nil)
 }

@@ -24,7 +24,9 @@ type source struct {
 	fields []types.Field // as the engine calls them
 	names  []types.Field // as the table calls them
 	filter predicate.Predicate
-	hard   bool // it has conditions that are no filter: on expressions, or not understood
+	// deletion is set for the target of an UPDATE or DELETE that tells it which rows.
+	deletion *tarn.Deletion
+	hard     bool // it has conditions that are no filter: on expressions, or not understood
 }
 
 // renamed says whether the engine has another name for a column.
@@ -339,7 +341,11 @@ func (s *Session) resolve(ctx context.Context, r *parse.TableRef) (*source, erro
 // relation plans the read of a table and gives the text that stands for it: files that the engine reads
 // itself, and a scan for the rest.
 func (s *Session) relation(ctx context.Context, src *source, script string) (string, error) {
-	p, err := src.table.Scan(tarn.ScanOptions{Filter: src.filter, WideTimestamps: true, Inserts: true}).Plan(ctx)
+	plan := func(o tarn.ScanOptions) (*tarn.Plan, error) { return src.table.Scan(o).Plan(ctx) }
+	if src.deletion != nil {
+		plan = func(o tarn.ScanOptions) (*tarn.Plan, error) { return src.deletion.Plan(ctx, o) }
+	}
+	p, err := plan(tarn.ScanOptions{Filter: src.filter, WideTimestamps: true, Inserts: true})
 	if err != nil {
 		return "", err
 	}

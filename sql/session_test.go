@@ -152,6 +152,32 @@ func TestSessionPartitionedAppendTable(t *testing.T) {
 	})
 }
 
+// Rows of a table without a key are deleted and updated where deletion vectors are enabled, whatever the condition.
+func TestSessionDeletesWithoutKey(t *testing.T) {
+	both(t, func(t *testing.T, s *sql.Session) {
+		must(t, s, `CREATE TABLE log (n INT, level STRING, t TIMESTAMP(9), p STRING) PARTITIONED BY (p) WITH ('deletion-vectors.enabled' = 'true')`)
+		must(t, s, `INSERT INTO log SELECT range, 'l' || range % 10, NULL, 'p' || range % 3 FROM range(1000)`)
+		must(t, s, `INSERT INTO log SELECT range, 'l' || range % 10, NULL, 'p' || range % 3 FROM range(1000, 2000)`)
+		all := `SELECT count(*), sum(n) FROM log`
+		want(t, s, all, "2000|1999000")
+		must(t, s, `DELETE FROM log WHERE n % 2 = 1 AND p = 'p1'`)
+		want(t, s, all, "1666|1665000")
+		must(t, s, `DELETE FROM log WHERE n % 2 = 1 AND p = 'p1'`)
+		want(t, s, `SELECT max(snapshot_id) FROM log$snapshots`, "3")
+		must(t, s, `DELETE FROM log AS l WHERE n = (SELECT max(n) FROM log) OR level = 'l7' OR l.n IN (SELECT n + 1 FROM log WHERE n = 20)`)
+		want(t, s, `SELECT count(*) FROM log WHERE n = 1999 OR n = 21 OR level = 'l7'`, "0")
+		want(t, s, `SELECT count(*) FROM log VERSION AS OF 2 WHERE n = 1999 OR n = 21 OR level = 'l7'`, "202")
+		must(t, s, `UPDATE log SET level = 'new', p = 'p9', n = -n WHERE n BETWEEN 10 AND 19 AND p <> 'p0'`)
+		want(t, s, `SELECT n, level FROM log WHERE p = 'p9' ORDER BY n`, "-16|new / -14|new / -11|new / -10|new")
+		want(t, s, `SELECT n FROM log WHERE n BETWEEN 10 AND 20 ORDER BY n`, "12 / 15 / 18 / 20")
+		must(t, s, `CALL sys.compact(table => 'db.log')`)
+		want(t, s, `SELECT n FROM log WHERE n BETWEEN 10 AND 20 ORDER BY n`, "12 / 15 / 18 / 20")
+		want(t, s, `SELECT count(*) FROM log WHERE n = 1999 OR n = 21 OR level = 'l7'`, "0")
+		must(t, s, `DELETE FROM log`)
+		want(t, s, all, "0|(null)")
+	})
+}
+
 func TestSessionTypes(t *testing.T) {
 	both(t, func(t *testing.T, s *sql.Session) {
 		must(t, s, `CREATE TABLE ty (

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/sql/parse"
 	"github.com/tarnlake/tarn/types"
@@ -21,6 +24,7 @@ type writing struct {
 	fixed     map[string]*parse.Literal
 	kind      types.RowKind
 	overwrite *tarn.OverwriteOptions // nil: rows are added
+	deletion  *tarn.Deletion         // of the rows whose places are the last column of the query
 	asStored  func(i int) bool       // a column that holds what is in the table already, which is not checked again
 }
 
@@ -55,6 +59,12 @@ func (s *Session) write(ctx context.Context, w writing) (rows, snapshot int64, e
 			if rec.NumRows() == 0 {
 				continue
 			}
+			if w.deletion != nil {
+				if err := w.deletion.Add(rec); err != nil {
+					return tarn.Batch{}, err
+				}
+				rec = withoutLast(rec)
+			}
 			if rec, err = fit(rec, schema, fields, w.asStored); err != nil {
 				return tarn.Batch{}, fmt.Errorf("%w: %s: %w", tarn.ErrInvalid, t.Name(), err)
 			}
@@ -80,6 +90,11 @@ func (s *Session) write(ctx context.Context, w writing) (rows, snapshot int64, e
 		})
 		return rows, res.SnapshotID, err
 	}
+	if w.deletion != nil { // compactions would have to be of files without the rows that are deleted here
+		if t, err = t.With(ctx, map[string]string{"write-only": "true"}); err != nil {
+			return 0, 0, err
+		}
+	}
 	out, err := t.NewWriter(ctx, nil)
 	if err != nil {
 		return 0, 0, err
@@ -97,8 +112,22 @@ func (s *Session) write(ctx context.Context, w writing) (rows, snapshot int64, e
 			return rows, 0, err
 		}
 	}
+	if w.deletion != nil {
+		p, err := out.Prepare(ctx)
+		if err != nil {
+			return rows, 0, err
+		}
+		res, err := w.deletion.Commit(ctx, p)
+		return rows, res.SnapshotID, err
+	}
 	res, err := out.Commit(ctx)
 	return rows, res.SnapshotID, err
+}
+
+// withoutLast leaves out the last column.
+func withoutLast(rec arrow.RecordBatch) arrow.RecordBatch {
+	n := int(rec.NumCols()) - 1
+	return array.NewRecordBatch(arrow.NewSchema(rec.Schema().Fields()[:n], nil), rec.Columns()[:n], rec.NumRows())
 }
 
 func nullable(fields []types.Field) []types.Field {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/format"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/rescue"
 )
@@ -25,6 +26,7 @@ type Task struct {
 	cancel atomic.Bool
 	done   chan struct{}
 	after  []*manifest.DataFile
+	gone   []manifest.AppliedVector // whose rows were left out
 	err    error
 }
 
@@ -91,7 +93,7 @@ func (k *Task) wait(ctx context.Context) error {
 func (k *Task) delta() manifest.Delta {
 	return manifest.Delta{
 		Partition: k.loc.Partition, Bucket: k.loc.Bucket,
-		CompactBefore: slices.Concat(k.groups...), CompactAfter: k.after,
+		CompactBefore: slices.Concat(k.groups...), CompactAfter: k.after, Applied: k.gone,
 	}
 }
 
@@ -134,6 +136,14 @@ func (k *Task) join(ctx context.Context, group []*manifest.DataFile) (after []*m
 	for _, f := range group {
 		first = min(first, f.MinSequence)
 	}
+	var gone map[string]format.Rows
+	if c.Gone != nil {
+		var applied []manifest.AppliedVector
+		if gone, applied, err = c.Gone(ctx, k.loc, group); err != nil {
+			return nil, err
+		}
+		k.gone = append(k.gone, applied...)
+	}
 	w := c.Store.NewWriter(ctx, k.loc, datafile.WriterOptions{Source: manifest.SourceCompact, FirstSequence: first})
 	defer func() {
 		if err != nil {
@@ -144,7 +154,7 @@ func (k *Task) join(ctx context.Context, group []*manifest.DataFile) (after []*m
 	}()
 	p := pending{w: w}
 	for _, f := range group {
-		if err := k.copyFile(ctx, f, &p); err != nil {
+		if err := k.copyFile(ctx, f, gone[f.Name], &p); err != nil {
 			return nil, err
 		}
 	}
@@ -154,8 +164,8 @@ func (k *Task) join(ctx context.Context, group []*manifest.DataFile) (after []*m
 	return w.Close()
 }
 
-func (k *Task) copyFile(ctx context.Context, f *manifest.DataFile, p *pending) (err error) {
-	r, err := k.t.c.Store.Open(ctx, k.loc, f, datafile.ReadOptions{Fields: k.t.c.Fields})
+func (k *Task) copyFile(ctx context.Context, f *manifest.DataFile, gone format.Rows, p *pending) (err error) {
+	r, err := k.t.c.Store.Open(ctx, k.loc, f, datafile.ReadOptions{Fields: k.t.c.Fields, Gone: gone})
 	if err != nil {
 		return err
 	}

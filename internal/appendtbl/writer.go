@@ -209,6 +209,7 @@ func (w *Writer) take(ctx context.Context, d manifest.Delta) error {
 		}
 	}
 	w.files = append(live, d.CompactAfter...)
+	w.delta.Applied = append(w.delta.Applied, d.Applied...)
 	w.delta.CompactAfter = append(w.delta.CompactAfter, d.CompactAfter...)
 	if len(dead) == 0 {
 		return nil

@@ -18,6 +18,8 @@ type changes struct {
 	index     []manifest.IndexEntry
 	hashed    map[string]*hashed // partitions with dynamic buckets
 	keys      []*manifest.KeyIndex
+	applied   []applied // deletion vectors that go with their files
+	trimmed   bool      // index entries have changed because of them
 	check     bool      // whether files have to be checked for conflicts
 	conflict  *conflict // one that was found already
 }

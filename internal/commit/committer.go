@@ -294,6 +294,9 @@ func collect(deltas []manifest.Delta) (app, comp changes) {
 			e.Partition, e.Bucket = d.Partition, d.Bucket
 			comp.index = append(comp.index, e)
 		}
+		for _, v := range d.Applied {
+			comp.applied = append(comp.applied, applied{bucketKey{string(d.Partition), d.Bucket}, v})
+		}
 		app.noteHashed(d)
 		app.noteKeys(d)
 	}

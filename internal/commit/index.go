@@ -91,6 +91,35 @@ func checkVectors(have []manifest.IndexEntry, d *manifest.IndexEntry, has func(b
 	return nil
 }
 
+// applied is a deletion vector of a file that is removed, by whoever has left its rows out of what replaces the file.
+type applied struct {
+	bucketKey
+	manifest.AppliedVector
+}
+
+// dropApplied takes deletion vectors out of the entries, of which the index files stay as they are while others in them are
+// needed. One that is not there any more is a conflict: the rows left out may be others now.
+func dropApplied(entries []manifest.IndexEntry, drop []applied) ([]manifest.IndexEntry, *conflict) {
+	for _, d := range drop {
+		i := slices.IndexFunc(entries, func(e manifest.IndexEntry) bool {
+			return e.Name == d.Index && e.Type == deletionVectors && e.Bucket == d.bucket && string(e.Partition) == d.partition
+		})
+		k := -1
+		if i >= 0 {
+			k = slices.IndexFunc(entries[i].Vectors, func(v manifest.VectorRange) bool { return v.File == d.File && v.Offset == d.Offset })
+		}
+		if k < 0 {
+			return nil, conflictf("the deletion vector of data file %s, whose rows were left out, has been replaced meanwhile", d.File)
+		}
+		e := &entries[i]
+		e.Vectors = slices.Delete(slices.Clone(e.Vectors), k, k+1)
+		if e.Rows = int64(len(e.Vectors)); e.Rows == 0 {
+			entries = slices.Delete(entries, i, i+1)
+		}
+	}
+	return entries, nil
+}
+
 // checkOrphanVectors: a file must not be removed by a commit that has not seen its deletion vector;
 // the rows it deletes would come back.
 func checkOrphanVectors(after []manifest.IndexEntry, files []manifest.Entry, has func(bucketKey, string) bool) *conflict {

@@ -288,6 +288,10 @@ func (c *Committer) check(ctx context.Context, ch *changes) ([]manifest.IndexEnt
 	}
 	has := func(k bucketKey, file string) bool { return hasName(l, buckets, k, file) }
 	after, cf := combineIndex(before, ch.index, has)
+	if cf == nil && len(ch.applied) > 0 {
+		ch.trimmed = true
+		after, cf = dropApplied(after, ch.applied)
+	}
 	if cf == nil && files {
 		cf = checkOrphanVectors(after, ch.files, has)
 	}

@@ -22,7 +22,7 @@ func (c *Committer) store(v manifest.Version) *manifest.Store {
 func (c *Committer) write(ctx context.Context, id ID, ch *changes, index []manifest.IndexEntry, a *attempt) (*snapshot.Snapshot, []manifest.Meta, error) {
 	b := &c.b
 	v := max(b.v, manifest.VersionOf(ch.files), manifest.VersionOf(ch.changelog))
-	if len(ch.index) > 0 {
+	if len(ch.index) > 0 || ch.trimmed {
 		v = max(v, manifest.IndexVersionOf(index))
 	}
 	m := c.store(v)
@@ -71,7 +71,7 @@ func (c *Committer) write(ctx context.Context, id ID, ch *changes, index []manif
 	if a.changes.name != "" {
 		next.ChangelogManifestList, next.ChangelogManifestListSize = a.changes.name, &a.changes.size
 	}
-	if len(ch.index) > 0 {
+	if len(ch.index) > 0 || ch.trimmed {
 		if next.IndexManifest, err = m.WriteIndex(ctx, index); err != nil {
 			return nil, nil, err
 		}

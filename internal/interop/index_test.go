@@ -31,9 +31,9 @@ func TestTablesWithIndexes(t *testing.T) {
 		options    map[string]string
 		refused    string
 	}{
-		"append":    {nil, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true"}, "deletion-vectors.enabled"},
-		"beside":    {nil, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true", "index-file-in-data-file-dir": "true"}, "deletion-vectors.enabled"},
-		"queue":     {nil, nil, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2", "bucket-key": "k"}, "deletion-vectors.enabled"},
+		"append":    {nil, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true"}, ""},
+		"beside":    {nil, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true", "index-file-in-data-file-dir": "true"}, ""},
+		"queue":     {nil, nil, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2", "bucket-key": "k"}, ""},
 		"keys":      {[]string{"p", "k"}, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2"}, "deletion-vectors.enabled"},
 		"dynamic":   {[]string{"p", "k"}, []string{"p"}, map[string]string{"bucket": "-1", "dynamic-bucket.target-row-num": "3"}, ""},
 		"postponed": {[]string{"p", "k"}, nil, map[string]string{"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, ""},

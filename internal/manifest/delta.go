@@ -20,6 +20,8 @@ type Delta struct {
 	CompactAfter     []*DataFile
 	CompactChangelog []*DataFile
 	CompactIndex     []IndexEntry
+	// Applied are the deletion vectors of files of CompactBefore: their rows are not in CompactAfter. They go with the files.
+	Applied []AppliedVector `json:",omitempty"`
 
 	// Paths of all new files, to be made durable before they are committed.
 	Paths []string
@@ -28,6 +30,13 @@ type Delta struct {
 	Upon *HashIndexes `json:",omitempty"`
 	// Keys is what a table whose keys move between partitions was written upon; nil for others, and where partitions are replaced.
 	Keys *KeyIndex `json:",omitempty"`
+}
+
+// AppliedVector names a deletion vector, by the index file that it was read from: a later one of the same data file has more rows.
+type AppliedVector struct {
+	File   string // whose rows it deletes
+	Index  string
+	Offset int64 // in the index file
 }
 
 // KeyIndex is what a writer knew of where all keys are.

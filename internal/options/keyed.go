@@ -12,9 +12,9 @@ var (
 	PostponeBuckets    = atLeast(integer("postpone.default-bucket-num", 1, "Buckets of a partition whose rows are distributed for the first time (bucket = -2)."), 1)
 	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "With bucket = -2 rows are written to the buckets of their partitions at once; false: they are put aside, and become part of the table by a compaction.")
 
-	VectorBitmap64   = boolean("deletion-vectors.bitmap64", false, "Writes deletion vectors with 64 bits.").part(vectors)
+	VectorBitmap64   = boolean("deletion-vectors.bitmap64", false, "Writes deletion vectors with 64 bits.")
 	VectorModifiable = boolean("deletion-vectors.modifiable", false, "deletion-vectors.enabled may be changed.").part(vectors)
-	VectorFileSize   = size("deletion-vector.index-file.target-size", "2 mb", "Size of files of deletion vectors.").part(vectors)
+	VectorFileSize   = size("deletion-vector.index-file.target-size", "2 mb", "Size of files of deletion vectors, of tables without buckets.")
 
 	RecordExpireTime  = duration("record-level.expire-time", "", "Time after which rows are dropped by compactions.")
 	RecordExpireField = str("record-level.time-field", "", "Column that says how old a row is.")

@@ -30,6 +30,8 @@ type Split struct {
 	Before []*manifest.DataFile
 	// Vectors says of each of Files where its deletion vector is, nil for one that has none; it is nil if none has.
 	Vectors []*index.Place
+	// FirstFile is the number of the first of Files among those of the plan, where rows are asked where they lie.
+	FirstFile int
 }
 
 // liveRows is the number of rows of a file that are sure not to be deleted. Releases before 1.0 did not count those that are.

@@ -72,10 +72,14 @@ func (r *Reader) Split(ctx context.Context, s *plan.Split, req Request) (batch.R
 	var in batch.Reader
 	if s.Raw {
 		o := datafile.ReadOptions{Fields: fields, Filter: req.Filter, BatchRows: req.BatchRows, Sparse: true}
+		place := slices.IndexFunc(fields, func(f types.Field) bool { return f.Name == placeName })
+		if place >= 0 {
+			o.Fields, o.Sparse = slices.Delete(slices.Clone(fields), place, place+1), false
+		}
 		if s.Kinds {
 			o.Fields = append(slices.Clone(fields), datafile.KindField())
 		}
-		in = &files{r: r, s: s, o: o}
+		in = &files{r: r, s: s, o: o, place: place, schema: types.WideArrowSchema(fields)}
 		if s.Kinds {
 			in = newKinds(in, fields)
 		}
@@ -138,6 +142,9 @@ type files struct {
 	o   datafile.ReadOptions
 	i   int
 	cur batch.Reader
+
+	place  int           // the column of places, -1: there is none
+	schema *arrow.Schema // of the batches, with it
 }
 
 func (f *files) Next(ctx context.Context) (batch.Batch, error) {
@@ -146,14 +153,21 @@ func (f *files) Next(ctx context.Context) (batch.Batch, error) {
 			if f.i >= len(f.s.Files) {
 				return batch.Batch{}, io.EOF
 			}
-			var err error
 			loc := datafile.Location{Partition: f.s.Partition, Bucket: f.s.Bucket}
 			o := f.o
-			if o.Gone, err = f.r.gone(ctx, f.s, f.i); err != nil {
+			gone, err := f.r.gone(ctx, f.s, f.i)
+			if err != nil {
 				return batch.Batch{}, err
 			}
-			if f.cur, err = f.r.c.Store.Open(ctx, loc, f.s.Files[f.i], o); err != nil {
+			if f.place < 0 {
+				o.Gone = gone
+			}
+			file, err := f.r.c.Store.Open(ctx, loc, f.s.Files[f.i], o)
+			if err != nil {
 				return batch.Batch{}, err
+			}
+			if f.cur = file; f.place >= 0 {
+				f.cur = &placed{Reader: file, first: int64(f.s.FirstFile+f.i) << placeBits, at: f.place, gone: gone, schema: f.schema}
 			}
 			f.i++
 		}
