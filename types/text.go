@@ -114,13 +114,16 @@ func digits(s string) bool {
 	return true
 }
 
+// NaN is the number that is none, with the bits that Java has for it: other writers hash and compare values by their bits.
+func NaN() float64 { return math.Float64frombits(0x7ff8000000000000) }
+
 // ParseFloat reads a FLOAT (bits 32) or DOUBLE (64): decimal, with an exponent, NaN or Infinity.
 // Too large numbers become infinite, blanks around it do no harm.
 func ParseFloat(s string, bits int) (float64, error) {
 	x := strings.TrimSpace(s)
 	switch strings.TrimLeft(x, "+-") {
 	case "NaN":
-		return math.NaN(), nil
+		return NaN(), nil
 	case "Infinity":
 		if x[0] == '-' {
 			return math.Inf(-1), nil

@@ -265,7 +265,7 @@ func float(s *scanner, t types.Type) (any, error) {
 		}
 		switch text {
 		case "NaN":
-			v = math.NaN()
+			v = types.NaN()
 		case "Infinity":
 			v = math.Inf(1)
 		case "-Infinity":

@@ -26,7 +26,7 @@ func (*collect) Retracts() bool { return true }
 func (f *collect) Fold(in *Input) (Result, error) {
 	e := elementsOf(in.Column)
 	if f.distinct {
-		return e.fold(in, f.t, &distinct{keyed{picked: picked{elements: e}, of: e.key}})
+		return e.fold(in, f.t, &distinct{keyed{picked: picked{elements: e}, of: e.key, hash: hashOfElements(*f.t.Elem, e.arrs)}})
 	}
 	return e.fold(in, f.t, &collected{picked: picked{elements: e}, front: f.front})
 }
@@ -90,6 +90,7 @@ func (d *distinct) add(els []batch.Ref) error {
 			d.append(r)
 		}
 	}
+	d.built()
 	return nil
 }
 

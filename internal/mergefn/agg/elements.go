@@ -131,10 +131,12 @@ func (p *picked) values() (arrow.Array, error) {
 	return batch.GatherArrays(p.arrs, batch.Select(p.all))
 }
 
-// keyed is a set of elements with different keys, in the order in which their keys came.
+// keyed is a set of elements with different keys. It is given in the order of the reference, see arrange.
 type keyed struct {
 	picked
 	of      func(dst []byte, r batch.Ref) []byte // appends the key of an element
+	hash    hashed                               // of the key
+	size    uint32                               // of the reference's table when it was last made; 0: it made none
 	entries []batch.Ref                          // NullRef where one was taken away
 	live    int
 	index   map[string]int32 // of entries, by key
@@ -143,7 +145,7 @@ type keyed struct {
 
 // reset makes it empty. An index that is large is thrown away: emptying it for each of many small groups takes long.
 func (k *keyed) reset() {
-	k.entries, k.live = k.entries[:0], 0
+	k.entries, k.live, k.size = k.entries[:0], 0, 0
 	if len(k.index) > 1<<10 || k.index == nil {
 		k.index = map[string]int32{}
 	} else {
@@ -182,11 +184,12 @@ func (k *keyed) remove(r batch.Ref) {
 	}
 }
 
+// built says that the reference makes its table anew of what is here.
+func (k *keyed) built() { k.size = places(k.live) }
+
 func (k *keyed) end() int {
-	for _, r := range k.entries {
-		if r != batch.NullRef {
-			k.all = append(k.all, r)
-		}
+	for _, i := range arrange(k.entries, k.hash, k.size) {
+		k.all = append(k.all, k.entries[i])
 	}
 	return k.live
 }
@@ -194,10 +197,8 @@ func (k *keyed) end() int {
 // swap empties it for an older list and gives what it had.
 func (k *keyed) swap() []batch.Ref {
 	var had []batch.Ref
-	for _, r := range k.entries {
-		if r != batch.NullRef {
-			had = append(had, r)
-		}
+	for _, i := range arrange(k.entries, k.hash, k.size) {
+		had = append(had, k.entries[i])
 	}
 	k.reset()
 	return had

@@ -55,7 +55,7 @@ func (f *mergeMap) Fold(in *Input) (Result, error) {
 	if len(e.arrs) > 0 {
 		keys = e.member(0)
 	}
-	m := merged{keyed{picked: picked{elements: e}, of: func(dst []byte, r batch.Ref) []byte {
+	m := merged{keyed{picked: picked{elements: e}, hash: hashOfElements(*f.t.Key, keys), of: func(dst []byte, r batch.Ref) []byte {
 		return batch.AppendComparable(dst, keys[r.Src], int(r.Row))
 	}}}
 	if f.time < 0 {
@@ -76,24 +76,31 @@ func (f *mergeMap) Fold(in *Input) (Result, error) {
 // merged is a map of which the last value of a key counts.
 type merged struct{ keyed }
 
-func (m *merged) first(els []batch.Ref) error { return m.add(els) }
-
-func (m *merged) add(els []batch.Ref) error {
+func (m *merged) first(els []batch.Ref) error {
 	for _, r := range els {
 		m.put(r)
 	}
 	return nil
 }
 
+func (m *merged) add(els []batch.Ref) error {
+	_ = m.first(els)
+	m.built()
+	return nil
+}
+
 func (m *merged) older(els []batch.Ref) error {
 	newer := m.swap()
-	_ = m.add(els)
+	_ = m.first(els)
 	return m.add(newer)
 }
 
 func (m *merged) retract(els []batch.Ref) error {
 	for _, r := range els {
 		m.remove(r)
+	}
+	if len(els) > 0 {
+		m.built()
 	}
 	return nil
 }
@@ -120,6 +127,7 @@ func (t *timed) add(els []batch.Ref) error {
 			}
 		}
 	}
+	t.built()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -109,6 +110,13 @@ func (f *nested) Fold(in *Input) (Result, error) {
 		}
 	}
 	k := keyed{picked: picked{elements: e}, of: rows.keyOf}
+	if len(rows.keys) > 0 {
+		var ts []types.Type
+		for _, i := range f.key {
+			ts = append(ts, f.t.Elem.Fields[i].Type)
+		}
+		k.hash = hashOfKeys(ts, rows.keys)
+	}
 	switch {
 	case f.partial:
 		p := &partialRows{nestedRows: rows, keyed: k}
@@ -250,8 +258,14 @@ type keyedRows struct {
 	keyed
 }
 
-func (k *keyedRows) first(els []batch.Ref) error { return k.put(els, k.limit) }
-func (k *keyedRows) add(els []batch.Ref) error   { return k.put(els, k.limit) }
+// first has the rows in their order: releases before 2.0 begin with the list as it is.
+func (k *keyedRows) first(els []batch.Ref) error {
+	err := k.put(els, k.limit)
+	k.size = 0
+	return err
+}
+
+func (k *keyedRows) add(els []batch.Ref) error { return k.put(els, k.limit) }
 
 func (k *keyedRows) older(els []batch.Ref) error {
 	newer := k.swap()
@@ -277,10 +291,12 @@ func (k *keyedRows) put(els []batch.Ref, limit int) error {
 			k.entries[i] = r
 		}
 	}
+	k.built()
 	return nil
 }
 
 func (k *keyedRows) retract(els []batch.Ref) error {
+	k.built()
 	for _, r := range els {
 		if ok, err := k.counts(r); err != nil {
 			return err
@@ -299,16 +315,57 @@ type partialRows struct {
 	valid   [][]Validity
 	rows    [][]batch.Ref // for each field where its value is, for the rows of all groups
 	from    int           // where the group begins in rows
+	order   []int32       // of entries, in the reference's table
 }
 
 func (p *partialRows) reset() {
 	p.keyed.reset()
 	p.from = len(p.rows[0])
+	p.order = p.order[:0]
 }
 
-func (p *partialRows) first(els []batch.Ref) error { return p.add(els) }
+// built makes the order anew: the reference puts what is new in a place of its table in front of what is there already, and what it
+// has goes into a new table each time.
+func (p *partialRows) built() {
+	for i := len(p.order); i < len(p.entries); i++ {
+		p.order = append(p.order, int32(i))
+	}
+	place := make([]uint32, len(p.entries))
+	// This table (of computeIfAbsent) grows with the element after the one that fills it.
+	size := places(len(p.entries) - 1)
+	for i, r := range p.entries {
+		h, ok := int32(0), false
+		if p.hash != nil {
+			h, ok = p.hash(r)
+		}
+		if !ok {
+			return
+		}
+		place[i] = spread(h) & (size - 1)
+	}
+	slices.Reverse(p.order)
+	slices.SortStableFunc(p.order, func(a, b int32) int { return cmp.Compare(place[a], place[b]) })
+}
+
+// first has the rows in their order: releases before 2.0 begin with the list as it is.
+func (p *partialRows) first(els []batch.Ref) error {
+	if err := p.put(els); err != nil {
+		return err
+	}
+	p.order = p.order[:0]
+	for i := range p.entries {
+		p.order = append(p.order, int32(i))
+	}
+	return nil
+}
 
 func (p *partialRows) add(els []batch.Ref) error {
+	err := p.put(els)
+	p.built()
+	return err
+}
+
+func (p *partialRows) put(els []batch.Ref) error {
 	for _, r := range els {
 		if err := p.complete(r, true); err != nil {
 			return err
@@ -324,6 +381,7 @@ func (p *partialRows) older(els []batch.Ref) error {
 			return err
 		}
 	}
+	p.built()
 	return nil
 }
 
@@ -349,7 +407,15 @@ func (p *partialRows) complete(r batch.Ref, over bool) error {
 
 func (*partialRows) retract([]batch.Ref) error { return nil } // never called: see Retracts
 
-func (p *partialRows) end() int { return p.live }
+func (p *partialRows) end() int {
+	for i, rows := range p.rows {
+		was := slices.Clone(rows[p.from:])
+		for to, from := range p.order {
+			p.rows[i][p.from+to] = was[from]
+		}
+	}
+	return p.live
+}
 
 func (p *partialRows) values() (arrow.Array, error) {
 	n := len(p.rows[0])
