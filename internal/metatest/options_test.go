@@ -13,7 +13,7 @@ import (
 const kindColumn = "rk"
 
 // producers are the changelog producers.
-var producers = []string{"none", "none", "input"}
+var producers = []string{"none", "none", "input", "lookup", "full-compaction"}
 
 // someOptions are options that make no difference to the rows; a few of them are set in each history.
 var someOptions = map[string][]string{

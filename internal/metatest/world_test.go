@@ -48,6 +48,7 @@ type world struct {
 	writeOnly, wholeOverwrite                                                      bool
 
 	engine    string
+	producer  string
 	functions map[int]function // by column, of aggregation
 	groups    map[int]column   // the column that orders a column, of partial-update
 
@@ -169,8 +170,11 @@ func (w *world) drawKeyed(o map[string]string) {
 		}
 	}
 	w.engine = rapid.SampledFrom(engines).Draw(t, "engine")
-	if p := rapid.SampledFrom(producers).Draw(t, "producer"); p != "none" && w.engine == "deduplicate" {
-		o["changelog-producer"] = p
+	if p := rapid.SampledFrom(producers).Draw(t, "producer"); p == "lookup" || p == "full-compaction" && w.engine != "first-row" || p == "input" && w.engine == "deduplicate" {
+		w.producer, o["changelog-producer"] = p, p
+		if p != "input" && rapid.Bool().Draw(t, "row-deduplicate") {
+			o["changelog-producer.row-deduplicate"] = "true"
+		}
 	}
 	w.sequence = rapid.IntRange(0, 2).Draw(t, "sequence") == 0 && !w.crossing && (w.engine == "deduplicate" || w.engine == "aggregation")
 	if w.sequence {
