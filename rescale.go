@@ -29,7 +29,8 @@ type RescaleOptions struct {
 // that have the number already are left alone; the snapshot is 0 if there are no others. Where each partition has a number of its own
 // (bucket = -2), 0 is postpone.default-bucket-num, the partitions can be written to at once, and rows that wait for their bucket go on waiting.
 // A table with dynamic buckets has the rows of all
-// partitions that are asked for distributed anew, to as few buckets as it takes. Rows that are deleted go for good.
+// partitions that are asked for distributed anew, to as few buckets as it takes. Rows that are deleted go for good. Streams are not told of
+// a rescale, nor of changes that no compaction had told them by then (changelog-producer = full-compaction or lookup): compact before it.
 //
 // The error wraps ErrConflict if others have changed the partitions meanwhile, their compactions included: nothing was done then,
 // run it again. Writers that were opened before have a conflict with their next commit to such a partition. It wraps ErrInvalid

@@ -254,3 +254,42 @@ func TestRescaleRefused(t *testing.T) {
 	put(t, dynamic, []string{"[2]", "[7]"})
 	same(t, dynamic, "k", "", "[2]", "[4]", "[7]")
 }
+
+// A stream goes on over a rescale: it is not told of rows that only went to other buckets, and of what is written behind it as ever,
+// with every producer of changelogs.
+func TestRescaleFollowed(t *testing.T) {
+	for _, producer := range []string{"none", "input", "full-compaction", "lookup"} {
+		o := opts{"bucket": "1", "changelog-producer": producer}
+		if producer == "full-compaction" {
+			o["full-compaction.delta-commits"] = "1"
+		}
+		tab := declare(t, open(t), "d.t", "k INT,v INT", "k", o)
+		put(t, tab, []string{"[1,1]", "[2,2]", "[3,3]"}, []string{"[1,10]"})
+		before, err := tab.LatestSnapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab = alter(t, tab, tarn.SetOption{Key: "bucket", Value: "3"})
+		rescale(t, tab, tarn.RescaleOptions{})
+		if got := followed(t, tab, tarn.ScanOptions{}, before.ID); len(got) > 0 {
+			t.Errorf("%s: a rescale is told of: %q", producer, got)
+		}
+		put(t, tab, []string{"[2,20]", "[4,4]"})
+		if _, err := tab.Compact(t.Context(), tarn.CompactOptions{Full: true}); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, line := range followed(t, tab, tarn.ScanOptions{}, before.ID) {
+			got = append(got, line[strings.IndexAny(line, "+-"):])
+		}
+		slices.Sort(got)
+		want := []string{`+I{"k":4,"v":4}`, `+U{"k":2,"v":20}`, `-U{"k":2,"v":2}`}
+		if producer == "none" || producer == "input" {
+			want = []string{`+I{"k":2,"v":20}`, `+I{"k":4,"v":4}`}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: changes after a rescale %q, want %q", producer, got, want)
+		}
+		same(t, tab, "k,v", "", "[1,10]", "[2,20]", "[3,3]", "[4,4]")
+	}
+}

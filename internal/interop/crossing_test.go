@@ -24,6 +24,7 @@ func TestCrossingPartitions(t *testing.T) {
 		"two":            {[]string{"q", "k"}, []string{"p", "q"}, map[string]string{"changelog-producer": "input"}, true},
 		"partial-update": {[]string{"k"}, []string{"p"}, map[string]string{"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}, false},
 		"aggregation":    {[]string{"s", "k"}, []string{"p", "q"}, map[string]string{"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}, false},
+		"lookup":         {[]string{"k"}, []string{"p"}, map[string]string{"changelog-producer": "lookup"}, true},
 		"first-row":      {[]string{"k"}, []string{"p"}, map[string]string{"merge-engine": "first-row", "ignore-delete": "true"}, true},
 	} {
 		d := definition{
