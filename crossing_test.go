@@ -98,7 +98,7 @@ func TestCrossing(t *testing.T) {
 // and in one commit, too; those that go on from what another has prepared have none, nor has who is passed by a compaction.
 func TestCrossingWriters(t *testing.T) {
 	ctx := t.Context()
-	tab := crossingTable(t, nil)
+	tab := crossingTable(t, opts{"snapshot.ignore-empty-commit": "false"})
 	begin := func(o *tarn.WriterOptions, lines ...string) *tarn.Writer {
 		t.Helper()
 		w, err := tab.NewWriter(ctx, o)

@@ -38,22 +38,23 @@ func (c *Committer) checkKeys(ctx context.Context, user string, keys []*manifest
 // foreign looks for a snapshot after one in which somebody else has written rows.
 func (c *Committer) foreign(ctx context.Context, user string, after int64) (*conflict, error) {
 	for id := after + 1; id <= c.b.id(); id++ {
-		m, ok := c.marks[id]
-		if !ok {
-			s, _, err := c.readSnapshot(ctx, id)
-			if errors.Is(err, fs.ErrNotExist) {
-				return conflictf("snapshot %d, which could tell whether others have moved keys between partitions, has expired", id), nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			m = mark{s.CommitUser, s.CommitIdentifier, s.CommitKind}
+		if m, ok := c.marks[id]; ok && m.kind != snapshot.Overwrite && (m.kind != snapshot.Append || m.user == user) {
+			continue
+		}
+		s, _, err := c.readSnapshot(ctx, id)
+		if errors.Is(err, fs.ErrNotExist) {
+			return conflictf("snapshot %d, which could tell whether others have moved keys between partitions, has expired", id), nil
+		}
+		if err != nil {
+			return nil, err
 		}
 		switch {
-		case m.kind == snapshot.Append && m.user != user:
-			return conflictf("another writer (%s, snapshot %d) has written rows, and the keys of a table whose primary key lacks partition columns may be in other partitions now: such a table takes one writer at a time", m.user, id), nil
-		case m.kind == snapshot.Overwrite:
+		case s.CommitKind == snapshot.Overwrite:
 			return conflictf("rows were removed or replaced in snapshot %d, and keys may be in other partitions now", id), nil
+		case s.CommitKind != snapshot.Append || s.CommitUser == user:
+		case s.DeltaRecordCount != nil && *s.DeltaRecordCount == 0: // snapshot.ignore-empty-commit = false
+		default:
+			return conflictf("another writer (%s, snapshot %d) has written rows, and the keys of a table whose primary key lacks partition columns may be in other partitions now: such a table takes one writer at a time", s.CommitUser, id), nil
 		}
 	}
 	return nil, nil
