@@ -69,7 +69,7 @@ func (t *Table) alter(ctx context.Context, changes []SchemaChange, idempotent bo
 	if err != nil {
 		return err
 	}
-	_, err = t.schemas.Apply(ctx, changes, schema.ApplyOptions{HasSnapshots: snap != nil, Idempotent: idempotent, TimeMillis: t.env.now().UnixMilli()})
+	_, err = t.schemas.Apply(ctx, changes, schema.ApplyOptions{HasSnapshots: snap != nil, Idempotent: idempotent, TimeMillis: t.env.now().UnixMilli(), Check: checkEngine})
 	switch {
 	case err == nil:
 		for _, c := range changes {

@@ -200,6 +200,9 @@ func (c *Catalog) CreateTable(ctx context.Context, name string, def TableDef) (*
 		Fields: def.Fields, PrimaryKeys: def.PrimaryKeys, PartitionKeys: def.PartitionKeys,
 		Options: def.Options, Comment: def.Comment, TimeMillis: c.env.now().UnixMilli(),
 	})
+	if err == nil {
+		err = checkEngine(s)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("create table %s: %w: %w", name, ErrInvalid, err)
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/tarnlake/tarn/internal/fileio/open"
 	"github.com/tarnlake/tarn/internal/lsm"
 	"github.com/tarnlake/tarn/internal/manifest"
-	"github.com/tarnlake/tarn/internal/mergefn"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/plan"
@@ -195,33 +194,6 @@ func (t *Table) unchanged() *lsm.Unchanged {
 		return nil
 	}
 	return &lsm.Unchanged{Ignore: options.RowDeduplicateIgnore.Get(t.opts)}
-}
-
-// engine is the merge engine of rows that are merged by some columns.
-func (t *Table) engine(keys []string) (mergefn.Engine, error) {
-	o := t.opts
-	e, err := mergefn.New(options.MergeEngine.Get(o), mergefn.Config{
-		Fields: t.schema.Fields, Keys: keys, Sequence: options.SequenceField.Get(o), IgnoreDelete: options.IgnoreDelete.Get(o),
-		IgnoreUpdateBefore: options.IgnoreUpdateBefore.Get(o), Options: o.Values(),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
-	}
-	return e, nil
-}
-
-// insertOnly says why the table takes no -U and -D, "" if it does. What cannot be merged must not be written: it could not be
-// read any more.
-func (t *Table) insertOnly() string {
-	o := t.opts
-	switch {
-	case options.IgnoreDelete.Get(o):
-	case !t.HasPrimaryKey():
-		return "a table without a primary key takes +I and +U only (the option ignore-delete leaves others out)"
-	case options.MergeEngine.Get(o) == "partial-update" && !options.PartialRemove.Get(o) && len(options.SequenceGroups(o)) == 0:
-		return mergefn.PartialDeletes
-	}
-	return ""
 }
 
 // localMerge is what merges rows before they are distributed to buckets, nil if nothing does.

@@ -52,7 +52,7 @@ func newGroups(c Config, o options.Options) ([]*group, error) {
 		}
 		for _, name := range slices.Concat(d.Sequence, d.Columns) {
 			if other, ok := in[name]; ok && other != key {
-				return nil, fmt.Errorf("option %s: column %q is in another sequence group, %s", key, name, other)
+				return nil, fmt.Errorf("option %s: column %q is in another sequence group, %s: take it out of one of them", key, name, other)
 			}
 			in[name] = key
 		}

@@ -123,6 +123,11 @@ func (s *Schema) Apply(changes []Change, o ApplyOptions) (*Schema, error) {
 	if err := errors.Join(newFaults(s, &next)...); err != nil {
 		return nil, err
 	}
+	if o.Check != nil && o.Check(s) == nil {
+		if err := o.Check(&next); err != nil {
+			return nil, err
+		}
+	}
 	return &next, nil
 }
 

@@ -130,6 +130,9 @@ type ApplyOptions struct {
 	// Idempotent takes a change for done that is there already: a column added with the same type, dropped,
 	// or renamed. Options, types, comments and the like that are as they should be are never an error.
 	Idempotent bool
+	// Check, if not nil, tells of faults of a schema that are not known here. It is not asked if the schema before the changes has
+	// some already.
+	Check func(*Schema) error
 	// TimeMillis is when the new schema is made.
 	TimeMillis int64
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// aggregates are the aggregate functions of the format.
+// aggregates are the aggregate functions of the format; count was one in releases 0.7 and 0.8, and the engine says what to take instead.
 var aggregates = []string{
 	"sum", "product", "count", "max", "min", "last_value", "last_non_null_value", "first_value", "first_non_null_value",
 	"first_not_null_value", "listagg", "bool_and", "bool_or", "collect", "merge_map", "merge_map_with_keytime", "nested_update",
@@ -104,20 +104,20 @@ func (v *validation) producer() {
 	firstRow := v.is(options.MergeEngine, "first-row")
 	switch {
 	case producer != "none" && len(v.s.PrimaryKeys) == 0:
-		v.add("option changelog-producer: only a table with a primary key can have it")
+		v.add("option changelog-producer: only a table with a primary key can have it: give the table one, or remove the option")
 	case firstRow && producer != "none" && producer != "lookup":
-		v.add("option changelog-producer: with the merge engine first-row there are none and lookup")
+		v.add("option changelog-producer: %s tells of rows that the merge engine first-row leaves out: set it to lookup, or to none", producer)
 	}
 	if options.DeletionVectors.Get(v.opts) {
 		if producer == "full-compaction" {
-			v.add("option deletion-vectors.enabled: with it the changelog producers are none, input and lookup")
+			v.add("option deletion-vectors.enabled: not with changelog-producer=full-compaction: set that to lookup, input or none")
 		}
 		if firstRow {
-			v.add("option deletion-vectors.enabled: the merge engine first-row has no use for it, it never deletes")
+			v.add("option deletion-vectors.enabled: the merge engine first-row has no use for it, it never deletes: remove the option")
 		}
 	}
 	if over := strings.EqualFold(v.s.Options["streaming-read-overwrite"], "true"); over && (producer == "lookup" || producer == "full-compaction") {
-		v.add("option streaming-read-overwrite: with the changelog producer %s changes would be read twice", producer)
+		v.add("option streaming-read-overwrite: with changelog-producer=%s changes would be read twice: set one of the two to another value", producer)
 	}
 }
 
@@ -129,7 +129,7 @@ func (v *validation) sequence() {
 			v.add("option sequence.field: column %q comes twice", n)
 		}
 		if v.s.Options["fields."+n+".aggregate-function"] != "" {
-			v.add("option sequence.field: column %q cannot have an aggregate function as well", n)
+			v.add("option sequence.field: column %q orders rows and cannot have an aggregate function as well: remove fields.%s.aggregate-function", n, n)
 		}
 	}
 	if options.SnapshotOrdering.Get(v.opts) {
@@ -146,7 +146,7 @@ func (v *validation) sequence() {
 		return
 	}
 	if v.is(options.MergeEngine, "first-row") {
-		v.add("option sequence.field: the merge engine first-row has no use for it")
+		v.add("option sequence.field: the merge engine first-row keeps the row that was written first, whatever its columns say: remove the option, or take the merge engine deduplicate with sequence.field.sort-order=descending")
 	}
 	if pk := v.s.PrimaryKeys; len(pk) > 0 && slices.ContainsFunc(v.s.PartitionKeys, func(p string) bool { return !slices.Contains(pk, p) }) {
 		v.add("option sequence.field: not with a primary key %v that has not all of the partition columns %v", pk, v.s.PartitionKeys)
@@ -170,7 +170,7 @@ func (v *validation) fieldOptions() {
 			}
 			sequence[n] = true
 			if slices.Contains(v.s.PrimaryKeys, n) {
-				v.add("option %s: column %q is in the primary key and cannot order a group", k, n)
+				v.add("option %s: column %q is in the primary key and cannot order a group, all rows of a key have the same value there: take another column", k, n)
 			}
 		}
 		if rest[i+1:] == "sequence-group" {
@@ -186,13 +186,20 @@ func (v *validation) fieldOptions() {
 		v.partialDeletes(sequence)
 	}
 	for _, f := range v.s.Fields {
-		k := "fields." + f.Name + ".aggregate-function"
+		k := options.Aggregate.Key(f.Name)
 		fn := v.aggregate(k)
+		if fn != "" && fn != "primary-key" && slices.Contains(v.s.PrimaryKeys, f.Name) {
+			v.add("option %s: column %q is in the primary key: all rows that are merged have the same value there; remove the option", k, f.Name)
+			continue
+		}
+		if remove := options.RemoveOnDelete; remove.Get(v.opts) && v.isTrue(options.IgnoreRetract.Key(f.Name)) {
+			v.add("option %s: not with %s, by which a -D removes the row: remove one of them", options.IgnoreRetract.Key(f.Name), remove.Key())
+		}
 		if engine == "partial-update" && fn != "" && fn != "last_non_null_value" && groups[f.Name] == "" && !sequence[f.Name] {
-			v.add("option %s: column %q is in no sequence group, so only last_non_null_value can be its aggregate function", k, f.Name)
+			v.add("option %s: column %q is in no sequence group, so only last_non_null_value can be its aggregate function: put it in one with fields.<sequence column>.sequence-group, or take merge-engine=aggregation", k, f.Name)
 		}
 		if engine == "partial-update" && fn == "" && deflt != "" && deflt != "last_non_null_value" && groups[f.Name] == "" && !sequence[f.Name] && !slices.Contains(v.s.PrimaryKeys, f.Name) {
-			v.add("option fields.default-aggregate-function: column %q is in no sequence group, so only last_non_null_value can be its aggregate function", f.Name)
+			v.add("option fields.default-aggregate-function: column %q is in no sequence group, so only last_non_null_value can be its aggregate function: set %s=last_non_null_value, or put it in a group with fields.<sequence column>.sequence-group", f.Name, k)
 		}
 	}
 }
@@ -202,18 +209,18 @@ func (v *validation) fieldOptions() {
 func (v *validation) partialDeletes(sequence map[string]bool) {
 	row, group := options.PartialRemove, options.PartialRemoveGroup
 	if row.Get(v.opts) && options.IgnoreDelete.Get(v.opts) {
-		v.add("option %s: not with ignore-delete, which leaves deletes out", row.Key())
+		v.add("option %s: not with ignore-delete, which leaves deletes out: remove one of them", row.Key())
 	}
 	if row.Get(v.opts) && len(sequence) > 0 {
-		v.add("option %s: not with sequence groups, whose deletes set their columns to NULL; %s says which of them remove the row", row.Key(), group.Key())
+		v.add("option %s: not with sequence groups, whose deletes set their columns to NULL: set %s=<sequence column> instead, the groups whose deletes remove the row", row.Key(), group.Key())
 	}
 	names := options.Names(group.Get(v.opts))
 	if len(names) > 0 && options.IgnoreDelete.Get(v.opts) {
-		v.add("option %s: not with ignore-delete, which leaves deletes out", group.Key())
+		v.add("option %s: not with ignore-delete, which leaves deletes out: remove one of them", group.Key())
 	}
 	for _, n := range names {
 		if _, ok := v.known("option "+group.Key(), n); ok && !sequence[n] {
-			v.add("option %s: column %q orders no sequence group", group.Key(), n)
+			v.add("option %s: column %q orders no sequence group: name one that does, or set %s", group.Key(), n, options.SequenceGroup.Key(n))
 		}
 	}
 }
@@ -226,10 +233,14 @@ func (v *validation) group(option string, groups map[string]string) {
 		}
 		// In a group a key column could become NULL (BUGS B106).
 		if slices.Contains(v.s.PrimaryKeys, n) {
-			v.add("option %s: column %q is in the primary key and cannot be in a sequence group", option, n)
+			v.add("option %s: column %q is in the primary key and cannot be in a sequence group, it never changes: take it out", option, n)
 		}
-		if other := groups[n]; other != "" {
-			v.add("option %s: column %q is in another sequence group, %s", option, n, other)
+		switch other := groups[n]; other {
+		case "":
+		case option:
+			v.add("option %s: column %q comes twice", option, n)
+		default:
+			v.add("option %s: column %q is in another sequence group, %s: take it out of one of them", option, n, other)
 		}
 		groups[n] = option
 	}
@@ -237,9 +248,13 @@ func (v *validation) group(option string, groups map[string]string) {
 
 // aggregate gives the function of an option, which has to be one of the format's.
 func (v *validation) aggregate(option string) string {
-	fn := v.s.Options[option]
+	fn := strings.TrimSpace(v.s.Options[option])
 	if fn != "" && !slices.Contains(aggregates, fn) {
 		v.add("option %s: there is no aggregate function %q; there are %s", option, fn, strings.Join(aggregates, ", "))
 	}
 	return fn
+}
+
+func (v *validation) isTrue(option string) bool {
+	return strings.EqualFold(strings.TrimSpace(v.s.Options[option]), "true")
 }

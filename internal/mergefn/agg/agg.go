@@ -6,6 +6,7 @@
 package agg
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,7 +88,10 @@ type Result struct {
 func New(name string, c Config) (Func, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	f, ok := funcs[name]
-	if !ok {
+	switch {
+	case name == "count": // releases 0.7 and 0.8 had it
+		return nil, errors.New("there is no aggregate function count: take sum, and write 1 into each row that is to be counted")
+	case !ok:
 		return nil, fmt.Errorf("unknown aggregate function %q (known: %s)", name, strings.Join(slices.Sorted(maps.Keys(funcs)), ", "))
 	}
 	fn, err := f(c)

@@ -136,6 +136,7 @@ func TestFold(t *testing.T) {
 		{"listagg", "STRING", "ignore-retract=true list-agg-delimiter=;", `+"a" -"a" +"b"`, `"a;b"`},
 		{"listagg", "VARCHAR(5)", "", "", "!listagg is for columns that are STRING, not for type VARCHAR(5)"},
 		{" SUM ", "INT", "", "+1", "1"},
+		{"count", "INT", "", "", "!take sum, and write 1"},
 		{"mean", "INT", "", "", `!unknown aggregate function "mean" (known: `},
 	} {
 		options := map[string]string{}
