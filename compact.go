@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -31,47 +33,78 @@ type CompactOptions struct {
 	Full bool // merge all files of each bucket into the highest level
 	// Partition restricts to partitions with these values (text; nil: NULL); nil is all.
 	Partition map[string]*string
+	// Partitions are more of them: what is in any one is compacted.
+	Partitions []map[string]*string
+	// IdleTime leaves out partitions that got a file less than this ago; 0: none.
+	IdleTime time.Duration
 }
 
 // Compact merges files, commits, and waits for it: the buckets that cost readers most first, in several commits if there
 // are many. The result has the number of the last one, beside an error too, 0 if there was none. Where the table is write-only, it does
 // what its writers leave out. A compaction that loses against another process is made again upon what that one has left;
 // the error wraps ErrConflict if that happens again and again. Rows that were put aside (bucket = -2) get their buckets first, in a
-// commit of their own: from then on they are part of the table.
+// commit of their own: from then on they are part of the table. CompactTables does the same for many tables.
 func (t *Table) Compact(ctx context.Context, o CompactOptions) (CommitResult, error) {
-	if err := t.checkTarget(); err != nil {
+	c, err := t.compaction(ctx, o)
+	if err != nil {
 		return CommitResult{}, err
 	}
-	c := compaction{t: t, full: o.Full, done: map[string]bool{}}
-	if len(o.Partition) > 0 {
-		ow, err := t.partitionsOf(OverwriteOptions{Partition: o.Partition})
-		if err != nil {
-			return CommitResult{}, invalid("compact table %s: %v", t.id, err)
+	if err := c.look(ctx); err != nil {
+		return CommitResult{}, err
+	}
+	for c.worst() > 0 {
+		if err := c.step(ctx); err != nil {
+			return c.result, err
 		}
-		c.req.Partition = func(p []byte) bool { ok, err := ow.Match(p); return ok && err == nil }
+	}
+	return c.result, c.nowhere
+}
+
+// compaction is one call of Compact: look tells what is to be done, step does some of it.
+type compaction struct {
+	t    *Table
+	full bool
+	idle time.Duration
+	req  plan.Request
+
+	snap        *snapshot.Snapshot // that todo is of, nil: the table is empty
+	todo        []dueBucket        // those first that cost readers most
+	done        map[string]bool    // buckets that were compacted: what others write meanwhile is for the next call
+	aside       []manifest.Entry   // files of rows that have no bucket yet
+	distributed bool               // those there were
+	result      CommitResult
+	lost        int // how often in a row others were faster
+
+	nowhere error     // tells of a file in a bucket that there cannot be
+	again   time.Time // when the next of the partitions that are not idle will be, zero: there is none
+}
+
+// compaction begins a call of Compact.
+func (t *Table) compaction(ctx context.Context, o CompactOptions) (*compaction, error) {
+	if err := t.checkTarget(); err != nil {
+		return nil, err
+	}
+	if o.IdleTime < 0 {
+		return nil, invalid("compact table %s: an idle time of %s is none", t.id, o.IdleTime)
+	}
+	c := &compaction{t: t, full: o.Full, idle: o.IdleTime, done: map[string]bool{}}
+	specs := o.Partitions
+	if len(o.Partition) > 0 {
+		specs = append(slices.Clone(specs), o.Partition)
+	}
+	var err error
+	if c.req.Partition, err = t.inAnyOf(specs); err != nil {
+		return nil, invalid("compact table %s: %v", t.id, err)
 	}
 	if options.WriteOnly.Get(t.opts) { // the table's writers leave the work to this
-		var err error
 		if c.t, err = t.With(ctx, map[string]string{options.WriteOnly.Key(): "false"}); err != nil {
-			return CommitResult{}, err
+			return nil, err
 		}
 	}
 	if options.FullCompactionDelta.Get(t.opts) == 1 && t.HasPrimaryKey() {
 		c.full = true // as each commit of a writer does
 	}
-	return c.run(ctx)
-}
-
-// compaction is one call of Compact.
-type compaction struct {
-	t           *Table
-	full        bool
-	req         plan.Request
-	done        map[string]bool  // buckets that were compacted: what others write meanwhile is for the next call
-	aside       []manifest.Entry // files of rows that have no bucket yet
-	distributed bool             // those there were
-
-	nowhere error // tells of a file in a bucket that there cannot be
+	return c, nil
 }
 
 // dueBucket is a bucket with something to compact.
@@ -81,46 +114,56 @@ type dueBucket struct {
 	runs int // that a reader merges; of append tables the files that would be joined
 }
 
-func (c *compaction) run(ctx context.Context) (CommitResult, error) {
-	var all CommitResult
-	for lost := 0; ; {
-		snap, due, err := c.due(ctx)
-		if err != nil {
-			return all, err
-		}
-		if len(c.aside) > 0 && !c.distributed {
-			r, err := c.distribute(ctx)
-			all.SnapshotID = max(all.SnapshotID, r.SnapshotID)
-			if err != nil {
-				return all, err
-			}
-			if c.distributed = !r.LostCompaction; c.distributed {
-				continue // there is something else to compact now
-			}
-		}
-		again := len(c.aside) > 0 && !c.distributed
-		for group := range slices.Chunk(due, compactGroup) {
-			r, err := c.group(ctx, snap, group)
-			all.SnapshotID = max(all.SnapshotID, r.SnapshotID)
-			if err != nil {
-				return all, err
-			}
-			if again = r.LostCompaction; again {
-				break // what is due is another thing now
-			}
-			lost = 0
-			for _, b := range group {
-				c.done[b.key] = true
-			}
-		}
-		if !again {
-			return all, c.nowhere
-		}
-		if lost++; lost == compactTries {
-			all.LostCompaction = true
-			return all, fmt.Errorf("compact table %s: %w: other writers changed what was compacted, %d times in a row; run it again when they compact less", c.t.id, ErrConflict, lost)
-		}
+// worst is how much the next step helps readers: the runs of the bucket with most, 0 if there is nothing to do. Rows that
+// nobody sees yet come before all.
+func (c *compaction) worst() int {
+	switch {
+	case len(c.aside) > 0 && !c.distributed:
+		return math.MaxInt
+	case len(c.todo) > 0:
+		return c.todo[0].runs
 	}
+	return 0
+}
+
+// look finds out what there is to do in the newest snapshot.
+func (c *compaction) look(ctx context.Context) (err error) {
+	c.snap, c.todo, err = c.due(ctx)
+	return err
+}
+
+// step compacts the next buckets of todo, or gives buckets to rows without one. Where others were faster it looks anew at what there
+// is to do.
+func (c *compaction) step(ctx context.Context) (err error) {
+	var r CommitResult
+	var group []dueBucket
+	distribute := len(c.aside) > 0 && !c.distributed
+	if distribute {
+		r, err = c.distribute(ctx)
+	} else {
+		group = c.todo[:min(len(c.todo), compactGroup)]
+		r, err = c.group(ctx, c.snap, group)
+	}
+	c.result.SnapshotID = max(c.result.SnapshotID, r.SnapshotID)
+	switch {
+	case err != nil:
+		return err
+	case r.LostCompaction:
+		if c.lost++; c.lost == compactTries {
+			c.result.LostCompaction = true
+			return fmt.Errorf("compact table %s: %w: other writers changed what was compacted, %d times in a row; run it again when they compact less", c.t.id, ErrConflict, c.lost)
+		}
+		return c.look(ctx)
+	case distribute:
+		c.distributed = true
+		return c.look(ctx) // there is something else to compact now
+	}
+	c.lost = 0
+	for _, b := range group {
+		c.done[b.key] = true
+	}
+	c.todo = c.todo[len(group):]
+	return nil
 }
 
 // due gives the newest snapshot and the buckets of it that have something to compact, those first that cost readers most.
@@ -142,6 +185,7 @@ func (c *compaction) due(ctx context.Context) (*snapshot.Snapshot, []dueBucket, 
 	if err != nil {
 		return nil, nil, err
 	}
+	entries = c.idleOnes(entries)
 	files := map[string][]*manifest.DataFile{}
 	var out []dueBucket
 	c.aside = nil
@@ -176,6 +220,29 @@ func (c *compaction) due(ctx context.Context) (*snapshot.Snapshot, []dueBucket, 
 	}
 	slices.SortStableFunc(kept, func(a, b dueBucket) int { return cmp.Compare(b.runs, a.runs) })
 	return snap, kept, nil
+}
+
+// idleOnes leaves out the files of partitions that got one lately, and notes when the next of these will be idle.
+func (c *compaction) idleOnes(entries []manifest.Entry) []manifest.Entry {
+	c.again = time.Time{}
+	if c.idle == 0 {
+		return entries
+	}
+	newest := map[string]int64{}
+	for i := range entries {
+		p := string(entries[i].Partition)
+		newest[p] = max(newest[p], entries[i].File.CreationMillis)
+	}
+	now := c.t.env.wallMillis()
+	for _, at := range newest {
+		left := time.Duration(at-now)*time.Millisecond + c.idle
+		if when := c.t.timeNow().Add(left); left > 0 && (c.again.IsZero() || when.Before(c.again)) {
+			c.again = when
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(entries), func(e manifest.Entry) bool {
+		return time.Duration(now-newest[string(e.Partition)])*time.Millisecond < c.idle
+	})
 }
 
 // dueness makes what tells of a bucket with these files how much a compaction helps its readers, 0 if there is nothing to do.

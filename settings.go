@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/format"
@@ -238,3 +239,6 @@ func (t *Table) checkOrdering(compact bool) error {
 	}
 	return invalid("table %s: with sequence.snapshot-ordering rows are written with write-only=true, and compacted by Table.Compact (tarn compact, CALL sys.compact)", t.id)
 }
+
+// ParseDuration reads a length of time as options of tables have it: a number and a unit (1 d, 10 min, 5s), milliseconds without one.
+func ParseDuration(s string) (time.Duration, error) { return options.ParseDuration(s) }

@@ -18,24 +18,20 @@ import (
 type procedure struct {
 	doc  string
 	need int      // so many of args have to be given
-	args []string // names, in order; the first is the table
-	run  func(ctx context.Context, s *Session, t *tarn.Table, args map[string]string) (string, error)
+	args []string // names, in order; the first may be the table
+	// run gives lines for people, beside a *tarn.FailedTablesError too. t is nil if no table is among args.
+	run func(s *Session, ctx context.Context, t *tarn.Table, args map[string]string) (string, error)
 }
 
 // procedures are those supported. A new one is a line here.
 var procedures = map[string]procedure{
-	"compact": {"merge the files of a table", 1, []string{"table", "full"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
-		full, err := flag(a, "full", true)
-		if err != nil {
-			return "", err
-		}
-		r, err := t.Compact(ctx, tarn.CompactOptions{Full: full})
-		if err == nil && r.SnapshotID == 0 {
-			return "nothing to compact", nil
-		}
-		return fmt.Sprintf("compacted, snapshot %d", r.SnapshotID), err
-	}},
-	"expire_snapshots": {"remove snapshots that need not be kept", 1, []string{"table", "retain_max", "retain_min", "older_than"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
+	"compact": {"merge the files of a table", 1, []string{
+		"table", "partitions", "order_strategy", "order_by", "options", "where", "partition_idle_time", "compact_strategy", "buckets", "full",
+	}, (*Session).compact},
+	"compact_database": {"merge the files of many tables", 0, []string{
+		"including_databases", "mode", "including_tables", "excluding_tables", "table_options", "partition_idle_time", "compact_strategy",
+	}, (*Session).compactDatabase},
+	"expire_snapshots": {"remove snapshots that need not be kept", 1, []string{"table", "retain_max", "retain_min", "older_than"}, func(s *Session, ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
 		var o tarn.ExpireOptions
 		for k, to := range map[string]*int{"retain_max": &o.RetainMax, "retain_min": &o.RetainMin} {
 			if v, ok := a[k]; ok {
@@ -56,21 +52,21 @@ var procedures = map[string]procedure{
 		e, err := t.ExpireSnapshots(ctx, o)
 		return fmt.Sprintf("%d snapshots expired, %d files removed", e.Snapshots, e.Files), err
 	}},
-	"create_tag": {"give a snapshot a name under which it is kept", 2, []string{"table", "tag", "snapshot_id"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
+	"create_tag": {"give a snapshot a name under which it is kept", 2, []string{"table", "tag", "snapshot_id"}, func(s *Session, ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
 		id, err := optionalID(a["snapshot_id"])
 		if err != nil {
 			return "", err
 		}
 		return "tag " + a["tag"] + " created", t.CreateTag(ctx, a["tag"], id)
 	}},
-	"delete_tag": {"remove a tag", 2, []string{"table", "tag"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
+	"delete_tag": {"remove a tag", 2, []string{"table", "tag"}, func(s *Session, ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
 		err := t.DeleteTag(ctx, a["tag"])
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", &Error{Msg: fmt.Sprintf("table %s has no tag %s", t.Name(), a["tag"]), Err: tarn.ErrNotExist}
 		}
 		return "tag " + a["tag"] + " deleted", err
 	}},
-	"reset_consumer": {"set where a consumer goes on, or delete it", 2, []string{"table", "consumer_id", "next_snapshot_id"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
+	"reset_consumer": {"set where a consumer goes on, or delete it", 2, []string{"table", "consumer_id", "next_snapshot_id"}, func(s *Session, ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
 		id, err := optionalID(a["next_snapshot_id"])
 		if err != nil {
 			return "", err
@@ -80,7 +76,7 @@ var procedures = map[string]procedure{
 		}
 		return fmt.Sprintf("consumer %s goes on at %d", a["consumer_id"], id), t.PutConsumer(ctx, a["consumer_id"], id)
 	}},
-	"remove_orphan_files": {"remove files that nothing refers to", 1, []string{"table", "older_than", "dry_run"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
+	"remove_orphan_files": {"remove files that nothing refers to", 1, []string{"table", "older_than", "dry_run"}, func(s *Session, ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
 		age := 24 * time.Hour
 		if v, ok := a["older_than"]; ok {
 			var err error
@@ -106,7 +102,7 @@ var procedures = map[string]procedure{
 		}
 		return fmt.Sprintf("%d files removed", len(paths)), err
 	}},
-	"rescale": {"distribute rows to another number of buckets", 1, []string{"table", "bucket_num", "partitions", "partition"}, func(ctx context.Context, s *Session, t *tarn.Table, a map[string]string) (string, error) {
+	"rescale": {"distribute rows to another number of buckets", 1, []string{"table", "bucket_num", "partitions", "partition"}, func(s *Session, ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
 		var o tarn.RescaleOptions
 		if v, ok := a["bucket_num"]; ok {
 			var err error
@@ -193,7 +189,7 @@ func optionalID(s string) (int64, error) {
 
 // known are procedures of the reference that are not supported.
 var known = []string{
-	"compact_database", "create_branch", "delete_branch", "rename_branch", "fast_forward", "rename_tag", "replace_tag", "rollback_to", "rollback_to_timestamp",
+	"create_branch", "delete_branch", "rename_branch", "fast_forward", "rename_tag", "replace_tag", "rollback_to", "rollback_to_timestamp",
 	"rollback_to_watermark", "expire_partitions", "expire_tags", "expire_changelogs", "drop_partition", "merge_into", "compact_manifest",
 	"mark_partition_done", "migrate_table", "migrate_database", "migrate_file", "clone", "copy_files", "repair", "rewrite_file_index", "purge_files",
 	"clear_consumers", "remove_unexisting_files", "remove_unexisting_manifests", "create_tag_from_timestamp", "create_tag_from_watermark", "query_service",
@@ -243,21 +239,31 @@ func (s *Session) call(ctx context.Context, x *parse.Call) (*Result, error) {
 			return nil, fmt.Errorf("%w: sys.%s: argument %s is missing; it takes %s", tarn.ErrInvalid, x.Name, n, strings.Join(p.args, ", "))
 		}
 	}
-	db, tab, ok := strings.Cut(args["table"], ".")
-	n := parse.TableName{Database: db, Table: tab}
-	if !ok {
-		n = parse.TableName{Table: args["table"]}
+	var t *tarn.Table
+	if slices.Contains(p.args, "table") {
+		db, tab, ok := strings.Cut(args["table"], ".")
+		n := parse.TableName{Database: db, Table: tab}
+		if !ok {
+			n = parse.TableName{Table: args["table"]}
+		}
+		var err error
+		if t, err = s.table(ctx, n); err != nil {
+			return nil, err
+		}
 	}
-	t, err := s.table(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	text, err := p.run(ctx, s, t, args)
-	if err != nil {
+	text, err := p.run(s, ctx, t, args)
+	some := (*tarn.FailedTablesError)(nil)
+	if err != nil && (text == "" || !errors.As(err, &some)) {
 		return nil, err
 	}
 	if text == "" {
 		return nil, errors.New("the procedure told nothing")
 	}
-	return texts([]string{"result"}, [][]string{{text}}), nil
+	var rows [][]string
+	for line := range strings.Lines(text) {
+		rows = append(rows, []string{strings.TrimSuffix(line, "\n")})
+	}
+	r := texts([]string{"result"}, rows)
+	r.missing = err
+	return r, nil
 }

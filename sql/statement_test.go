@@ -239,8 +239,16 @@ func TestCallArguments(t *testing.T) {
 		is         error
 	}{
 		{`sys.compact()`, "argument table is missing", tarn.ErrInvalid},
-		{`sys.compact('t', 'maybe')`, "neither true nor false", tarn.ErrInvalid},
-		{`sys.compact('t', true, 1)`, "takes table, full", tarn.ErrInvalid},
+		{`sys.compact('t', full => 'maybe')`, "neither true nor false", tarn.ErrInvalid},
+		{`sys.compact('t', '', '', '', '', '', '', '', '', '', 1)`, "takes table, partitions", tarn.ErrInvalid},
+		{`sys.compact('t', 'x=1')`, "no partition column x", tarn.ErrInvalid},
+		{`sys.compact('t', order_strategy => 'order', order_by => 'id')`, "order_strategy", tarn.ErrUnsupported},
+		{`sys.compact('t', options => 'x')`, "key=value", tarn.ErrInvalid},
+		{`sys.compact('t', partition_idle_time => 'x')`, "length of time", tarn.ErrInvalid},
+		{`sys.compact('t', compact_strategy => 'x')`, "neither full nor minor", tarn.ErrInvalid},
+		{`sys.compact_database('nope')`, "no table is chosen", tarn.ErrNotExist},
+		{`sys.compact_database('db', 'x')`, "mode", tarn.ErrInvalid},
+		{`sys.compact_database('db', 'combined', '(')`, "no regular expression", tarn.ErrInvalid},
 		{`sys.compact('t', "table" => 't')`, "given twice", tarn.ErrInvalid},
 		{`sys.compact(nope => 't')`, "no argument nope", tarn.ErrInvalid},
 		{`sys.compact(full => true, 't')`, "without a name cannot follow", tarn.ErrInvalid},
@@ -270,6 +278,10 @@ func TestCallArguments(t *testing.T) {
 	fails(t, s, `CALL sys.create_tag('t', 'b')`, nil, "exists")
 	want(t, s, `SELECT tag_name, snapshot_id FROM t$tags ORDER BY 1`, "a|1 / b|2")
 	want(t, s, `CALL sys.compact('t'); CALL sys.compact('t')`, "compacted, snapshot 3 / nothing to compact")
+	must(t, s, `CREATE TABLE u (id INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1'); INSERT INTO u VALUES (1); INSERT INTO u VALUES (2)`)
+	want(t, s, `CALL sys.compact('u', compact_strategy => 'minor'); CALL sys.compact('u', '', '', '', '', '', '1 d', 'full')`, "nothing to compact / nothing to compact")
+	want(t, s, `CALL sys.compact_database('', '', '', 'db\.u'); CALL sys.compact_database('db', 'divided', '', '', '', '', 'full')`,
+		"db.t: nothing to compact / db.t: nothing to compact / db.u: compacted, snapshot 3")
 	want(t, s, `CALL sys.reset_consumer('t', 'c', 2); SELECT * FROM t$consumers; CALL sys.reset_consumer('t', 'c'); SELECT count(*) FROM t$consumers`, "consumer c goes on at 2 / c|2 / consumer c deleted / 0")
 	// An age is counted from the session's clock: what was written just now is two days old for it.
 	orphan := filepath.Join(cat.Warehouse(), "db.db", "t", "bucket-0", "data-00000000-0000-0000-0000-000000000000-0.parquet")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -233,5 +234,55 @@ func TestSignalInACommit(t *testing.T) {
 		if _, out, errOut := run("", "read", "ods.t", "--json", "-w", wh); out != want {
 			t.Errorf("%s: rows %s, want %s: %s", mode, out, want, errOut)
 		}
+	}
+}
+
+// A signal ends a compaction that watches, without an error.
+func TestSignalsEndWatching(t *testing.T) {
+	wh := filepath.Join(t.TempDir(), "lake")
+	for _, args := range [][]string{{"db", "create", "d"}, {"table", "create", "d.t", "--column", "id INT", "--primary-key", "id", "--option", "bucket=1", "--option", "write-only=true"}} {
+		if code, _, errOut := run("", append(args, "-w", wh)...); code != 0 {
+			t.Fatal(errOut)
+		}
+	}
+	five := func() {
+		for i := range 5 {
+			if code, _, errOut := run(fmt.Sprintf(`{"id":%d}`, i), "write", "-w", wh, "d.t", "-"); code != 0 {
+				t.Fatal(errOut)
+			}
+		}
+	}
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &process{Cmd: exec.CommandContext(t.Context(), self)}
+		p.Args = []string{"tarn", "compact", "-w", wh, "--all", "--watch", "--interval", "10ms"}
+		said, err := p.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		five()
+		lines := bufio.NewReader(said)
+		if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "d.t: compacted, snapshot") {
+			t.Fatalf("%s: %q, %v", sig, line, err)
+		}
+		if err := p.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		rest, err := io.ReadAll(lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code := p.end(t); code != 0 || !strings.Contains(string(rest), "stopped") {
+			t.Errorf("%s: exit code %d: %s", sig, code, rest)
+		}
+	}
+	if code, out, _ := run("", "check", "-w", wh, "d.t"); code != 0 || !strings.Contains(out, " 0 problems") {
+		t.Errorf("check: %d: %s", code, out)
 	}
 }

@@ -169,48 +169,6 @@ func checkRetain(t *tarn.Table, o tarn.ExpireOptions) error {
 	return nil
 }
 
-func (a *app) compactCommand() *cobra.Command {
-	var full bool
-	var partition []string
-	cmd := &cobra.Command{
-		Use: "compact TABLE…", Short: "Merge the files of tables", Args: cobra.MinimumNArgs(1),
-		Example: "  tarn compact shop.orders\n  tarn compact --full shop.orders shop.products\n  tarn compact ods.log --partition dt=2024-02-29",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			spec, err := keyValues("partition", partition)
-			if err != nil {
-				return err
-			}
-			o := tarn.CompactOptions{Full: full, Partition: map[string]*string{}}
-			for k, v := range spec {
-				o.Partition[k] = &v
-			}
-			var tables []*tarn.Table
-			for _, name := range args { // a wrong name stops it before anything is done
-				t, err := a.table(cmd.Context(), name, nil)
-				if err != nil {
-					return err
-				}
-				tables = append(tables, t)
-			}
-			for _, t := range tables {
-				r, err := t.Compact(cmd.Context(), o)
-				if err != nil {
-					return damaged(t.Name(), err)
-				}
-				if r.SnapshotID == 0 {
-					a.say("%s: nothing to compact\n", t.Name())
-				} else {
-					a.say("%s: compacted, snapshot %d\n", t.Name(), r.SnapshotID)
-				}
-			}
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&full, "full", false, "merge all files of each bucket")
-	cmd.Flags().StringArrayVar(&partition, "partition", nil, "column=value")
-	return cmd
-}
-
 func (a *app) checkCommand() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{Use: "check TABLE", Short: "Examine a table: that all its files are there and fit together", Args: cobra.ExactArgs(1), Example: "  tarn check shop.orders\n  tarn check shop.orders --explain\n  tarn check s3://lake/shop.db/orders --json", RunE: func(cmd *cobra.Command, args []string) error {
