@@ -318,3 +318,39 @@ func TestWriterBehindAnotherNumberOfBuckets(t *testing.T) {
 		}
 	}
 }
+
+// Of writers with other numbers of buckets that begin a partition at once the second does not commit, whichever of the two knew
+// the older number, and whatever was committed in between.
+func TestWritersBeginAPartitionWithOtherBuckets(t *testing.T) {
+	for _, order := range []string{"older first", "newer first"} {
+		before := declare(t, open(t), "d.t", "id INT,dt STRING", "id,dt", opts{"bucket": "1"}, "dt")
+		put(t, before, []string{`[1,"a"]`})
+		after := alter(t, before, tarn.SetOption{Key: "bucket", Value: "4"})
+		first, second := before, after
+		if order == "newer first" {
+			first, second = after, before
+		}
+		var writers []*tarn.Writer
+		for _, tab := range []*tarn.Table{first, second} {
+			w, err := tab.NewWriter(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			if err := w.Write(t.Context(), rows(t, tab, `{"id":7,"dt":"new"}`)); err != nil {
+				t.Fatal(err)
+			}
+			writers = append(writers, w)
+		}
+		if _, err := writers[0].Commit(t.Context()); err != nil {
+			t.Fatalf("%s: %v", order, err)
+		}
+		put(t, after, []string{`[1,"other"]`})
+		if _, err := writers[1].Commit(t.Context()); err == nil || !errors.Is(err, tarn.ErrConflict) && !errors.Is(err, tarn.ErrInvalid) || !strings.Contains(err.Error(), "overwrite") {
+			t.Errorf("%s: %v", order, err)
+		}
+		if got := len(get(t, after, "", "", 0)); got != 3 {
+			t.Errorf("%s: %d rows, want 3", order, got)
+		}
+	}
+}

@@ -131,6 +131,9 @@ func (t *Table) commitOnce(ctx context.Context, id CommitID, fresh bool, w *comm
 	}
 	o := commit.Options{Base: base, Fresh: fresh, AllowEmpty: !options.IgnoreEmptyCommit.Get(t.opts) || options.ForceCreateSnapshot.Get(t.opts)}
 	o.CheckAppend = t.buckets() == postponeBuckets // each writer gives new partitions a number of buckets by itself
+	if t.buckets() > 0 {
+		o.Rescaled = t.hadOtherBuckets
+	}
 	cid := commit.ID{User: id.User, Number: id.Number, Watermark: id.Watermark, Properties: id.Props}
 	var r commit.Result
 	if w != nil {

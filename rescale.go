@@ -2,7 +2,9 @@ package tarn
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	iofs "io/fs"
 	"iter"
 	"maps"
 	"slices"
@@ -15,6 +17,24 @@ import (
 	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/snapshot"
 )
+
+// hadOtherBuckets reports whether an older schema has another number of buckets.
+func (t *Table) hadOtherBuckets(ctx context.Context) (bool, error) {
+	for id := t.schema.ID - 1; id >= t.sameBuckets.Load(); id-- {
+		s, err := t.schemas.Get(ctx, id)
+		if errors.Is(err, iofs.ErrNotExist) {
+			return true, nil // nobody knows
+		}
+		if err != nil {
+			return false, fmt.Errorf("table %s: %w", t.id, err)
+		}
+		if options.Bucket.Get(options.Of(s.Options, s.Version)) != t.buckets() {
+			return true, nil
+		}
+	}
+	t.sameBuckets.Store(t.schema.ID)
+	return false, nil
+}
 
 // RescaleOptions say which rows to distribute anew, and to how many buckets.
 type RescaleOptions struct {

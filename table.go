@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tarnlake/tarn/internal/appendtbl"
 	"github.com/tarnlake/tarn/internal/commit"
@@ -55,6 +56,8 @@ type Table struct {
 	committer *commit.Committer
 
 	ver manifest.Version // 0: as the schema says
+
+	sameBuckets atomic.Int64 // schemas before this one have the number of buckets of this Table, as far as it is known
 
 	rescaleTo int // buckets that partitions get, where they have numbers of their own; 0: as they are
 
@@ -387,7 +390,11 @@ func checkBranch(id Ident) error {
 
 // Refresh gives the table with its newest schema.
 func (t *Table) Refresh(ctx context.Context) (*Table, error) {
-	return openTable(ctx, t.env, t.id, t.path, t.dynamic)
+	n, err := openTable(ctx, t.env, t.id, t.path, t.dynamic)
+	if err == nil && n.buckets() == t.buckets() {
+		n.sameBuckets.Store(t.sameBuckets.Load())
+	}
+	return n, err
 }
 
 // Incarnation tells the table from another one that was made under its name after it was dropped: it is of the table's

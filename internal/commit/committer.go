@@ -121,6 +121,9 @@ type Options struct {
 	// CheckAppend checks files to add for conflicts as well, which compactions and commits that remove
 	// files always do.
 	CheckAppend bool
+	// Rescaled, if it is set, tells whether the table has had another number of buckets. Then files to add are checked: a writer
+	// that is older may have begun the same partition.
+	Rescaled func(ctx context.Context) (bool, error)
 }
 
 // Result tells what a commit did. Snapshots that were there before, by an earlier call with the same

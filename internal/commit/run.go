@@ -130,7 +130,11 @@ func (c *Committer) once(ctx context.Context, id ID, o Options, sy *syncer, r *R
 	if err != nil {
 		return nil, err
 	}
-	ch.check = ch.check || c.behind(&ch)
+	if ch.check = ch.check || c.behind(&ch); !ch.check && o.Rescaled != nil && c.b.snap != nil {
+		if ch.check, err = o.Rescaled(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if ch.conflict == nil {
 		if ch.conflict, err = c.checkKeys(ctx, id.User, ch.keys); err != nil {
 			return nil, err
