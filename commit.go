@@ -282,15 +282,16 @@ func (t *Table) Overwrite(ctx context.Context, o OverwriteOptions, rows func(yie
 	if err != nil {
 		return CommitResult{}, err
 	}
-	if rows != nil && (ow.Dynamic || ow.Match != nil) && t.buckets() == dynamicBuckets && t.HasPrimaryKey() && t.crossesPartitions() {
-		return CommitResult{}, fmt.Errorf("overwrite table %s: %w", t.id, unsupported("an overwrite of some partitions where the primary key lacks partition columns: keys may be in others; overwrite the whole table (Static), or delete and write"))
-	}
 	return t.replace(ctx, ow, rows)
 }
 
 // replace puts rows in the place of others.
 func (t *Table) replace(ctx context.Context, ow *commit.Overwrite, rows func(yield func(Batch, error) bool)) (CommitResult, error) {
-	w, err := t.NewWriter(ctx, &WriterOptions{fresh: true})
+	o := &WriterOptions{fresh: true}
+	if ow.Onto == nil {
+		o.among = ow
+	}
+	w, err := t.NewWriter(ctx, o)
 	if err != nil {
 		return CommitResult{}, err
 	}

@@ -3,6 +3,7 @@ package tarn
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -48,15 +49,42 @@ func (w *Writer) crossing() (*bucket.Crossing, error) {
 		}
 	}
 	if w.o.fresh {
-		c.Load = nil
+		if err := w.replaces(&c); err != nil {
+			return nil, err
+		}
 	}
 	return bucket.NewCrossing(c)
 }
 
+// replaces says which keys are of importance to rows that replace others.
+func (w *Writer) replaces(c *bucket.CrossingConfig) error {
+	ow := w.o.among
+	if ow == nil || !ow.Dynamic && ow.Match == nil {
+		c.Load = nil
+		return nil
+	}
+	c.TTL, c.Replace = 0, bucket.ReplaceWritten
+	if ow.Dynamic {
+		if c.Move == bucket.DropRow {
+			return unsupported("an overwrite of the partitions that rows come to, with merge-engine = first-row and a primary key that lacks partition columns; name the partitions and set dynamic-partition-overwrite to false (Static)")
+		}
+		return nil
+	}
+	c.Replace = bucket.ReplaceOthers
+	c.Load = func(ctx context.Context, have func(arrow.RecordBatch, []byte, int) error) (int64, error) {
+		return w.keysOf(ctx, plan.Request{Partition: func(p []byte) bool { ok, err := ow.Match(p); return !ok || err != nil }}, have)
+	}
+	return nil
+}
+
 // keys reads all keys that the table has.
 func (w *Writer) keys(ctx context.Context, have func(arrow.RecordBatch, []byte, int) error) (int64, error) {
+	return w.keysOf(ctx, plan.Request{}, have)
+}
+
+func (w *Writer) keysOf(ctx context.Context, ask plan.Request, have func(arrow.RecordBatch, []byte, int) error) (int64, error) {
 	t := w.t
-	snap, splits, err := w.keySplits(ctx)
+	snap, splits, err := w.keySplits(ctx, ask)
 	if err != nil || snap == nil && len(splits) == 0 {
 		return 0, err
 	}
@@ -64,7 +92,7 @@ func (w *Writer) keys(ctx context.Context, have func(arrow.RecordBatch, []byte, 
 	if snap != nil {
 		id = snap.ID
 	}
-	req := read.Request{Fields: t.schema.FieldsNamed(t.schema.PrimaryKeys), Parallel: options.CrossBootstrap.Get(t.opts)}
+	req := read.Request{Fields: t.schema.FieldsNamed(t.schema.PrimaryKeys), Parallel: min(options.CrossBootstrap.Get(t.opts), runtime.GOMAXPROCS(0))}
 	for p, err := range t.reader.Pieces(ctx, splits, req) {
 		if err != nil && t.outrun(ctx, snap, err) {
 			return 0, bucket.ErrAgain
@@ -80,7 +108,7 @@ func (w *Writer) keys(ctx context.Context, have func(arrow.RecordBatch, []byte, 
 }
 
 // keySplits plans the reading of all keys of the newest snapshot, as what is prepared and not yet committed changes it.
-func (w *Writer) keySplits(ctx context.Context) (*snapshot.Snapshot, []plan.Split, error) {
+func (w *Writer) keySplits(ctx context.Context, ask plan.Request) (*snapshot.Snapshot, []plan.Split, error) {
 	t := w.t
 	snap, err := t.latest(ctx)
 	if err != nil || snap == nil && len(w.o.After) == 0 {
@@ -88,7 +116,7 @@ func (w *Writer) keySplits(ctx context.Context) (*snapshot.Snapshot, []plan.Spli
 	}
 	var splits []plan.Split
 	if snap != nil {
-		if splits, err = t.planner.Splits(ctx, snap, plan.Request{}); err == nil {
+		if splits, err = t.planner.Splits(ctx, snap, ask); err == nil {
 			err = t.checkSplits(ctx, splits)
 		}
 		if err != nil && t.outrun(ctx, snap, err) {
@@ -98,7 +126,7 @@ func (w *Writer) keySplits(ctx context.Context) (*snapshot.Snapshot, []plan.Spli
 			return nil, nil, t.wrap(explain(err))
 		}
 	}
-	if ttl := options.CrossTTL.Get(t.opts); ttl > 0 {
+	if ttl := options.CrossTTL.Get(t.opts); ttl > 0 && !w.o.fresh {
 		since := t.env.wallMillis() - ttl.Milliseconds()
 		splits = slices.DeleteFunc(splits, func(s plan.Split) bool {
 			return !slices.ContainsFunc(s.Files, func(f *manifest.DataFile) bool { return f.CreationMillis >= since })

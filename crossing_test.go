@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -159,9 +160,6 @@ func TestCrossingWriters(t *testing.T) {
 	rest := func(yield func(tarn.Batch, error) bool) {
 		yield(rows(t, tab, crossingRow("e", 2, 7), crossingRow("f", 2, 8)), nil)
 	}
-	if _, err := tab.Overwrite(ctx, tarn.OverwriteOptions{}, rest); !errors.Is(err, tarn.ErrUnsupported) {
-		t.Errorf("an overwrite of some partitions: %v", err)
-	}
 	g := begin(nil, crossingRow("e", 2, 9))
 	if _, err := tab.Overwrite(ctx, tarn.OverwriteOptions{Static: true}, rest); err != nil {
 		t.Fatal(err)
@@ -309,5 +307,62 @@ func TestCrossingRescale(t *testing.T) {
 	slices.Sort(want)
 	if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, want) {
 		t.Errorf("rows\n%q, want\n%q", got, want)
+	}
+}
+
+// TestCrossingOverwrite: rows replace partitions whose keys go with them; a key of another partition, which stays, would be in two, and
+// nothing is done.
+func TestCrossingOverwrite(t *testing.T) {
+	ctx := t.Context()
+	a := "a"
+	one := tarn.OverwriteOptions{Partition: map[string]*string{"p": &a}}
+	for name, o := range map[string]tarn.OverwriteOptions{"written": {}, "named": one, "static": {Partition: one.Partition, Static: true}} {
+		tab := crossingTable(t, nil)
+		over := func(lines ...string) error {
+			_, err := tab.Overwrite(ctx, o, func(yield func(tarn.Batch, error) bool) { yield(rows(t, tab, lines...), nil) })
+			return err
+		}
+		write(t, tab, []string{crossingRow("a", 1, 1), crossingRow("a", 2, 1), crossingRow("b", 3, 1), crossingRow("b", 4, 1)}, []string{crossingRow("b", 2, 2)})
+		if err := over(crossingRow("a", 1, 3), crossingRow("a", 3, 3)); !errors.Is(err, tarn.ErrInvalid) || !strings.Contains(err.Error(), "key k=3 is in partition p=b") {
+			t.Errorf("%s: a key of a partition that stays: %v", name, err)
+		}
+		if err := over(crossingRow("a", 1, 3), crossingRow("a", 5, 3), crossingRow("a", 5, 4)); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{crossingRow("a", 1, 3), crossingRow("a", 5, 4), crossingRow("b", 2, 2), crossingRow("b", 3, 1), crossingRow("b", 4, 1)}
+		if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, want) {
+			t.Errorf("%s: rows\n%q, want\n%q", name, got, want)
+		}
+		if name == "written" { // both are replaced: keys change places, and one of the rows moves
+			if err := over(crossingRow("a", 2, 5), crossingRow("b", 1, 5), crossingRow("b", 6, 5), crossingRow("a", 6, 6)); err != nil {
+				t.Fatal(err)
+			}
+			want = []string{crossingRow("a", 2, 5), crossingRow("a", 6, 6), crossingRow("b", 1, 5)}
+		} else {
+			if err := over(crossingRow("b", 3, 5)); !errors.Is(err, tarn.ErrInvalid) {
+				t.Errorf("%s: a row of another partition: %v", name, err)
+			}
+		}
+		write(t, tab, []string{crossingRow("c", 1, 6)})
+		want = slices.DeleteFunc(want, func(s string) bool { return strings.Contains(s, `"k":1,`) })
+		want = append(want, crossingRow("c", 1, 6))
+		slices.Sort(want)
+		if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, want) {
+			t.Errorf("%s: rows\n%q, want\n%q", name, got, want)
+		}
+		if r, err := tab.Check(ctx); err != nil || len(r.Problems) > 0 {
+			t.Errorf("%s: check: %v, %v", name, r, err)
+		}
+	}
+	// Somebody else brings a key to a partition that stays, while the rows that replace are written.
+	tab := crossingTable(t, nil)
+	write(t, tab, []string{crossingRow("a", 1, 1)})
+	_, err := tab.Overwrite(ctx, one, func(yield func(tarn.Batch, error) bool) {
+		if yield(rows(t, tab, crossingRow("a", 2, 2)), nil) {
+			write(t, tab, []string{crossingRow("b", 2, 3)})
+		}
+	})
+	if !errors.Is(err, tarn.ErrConflict) {
+		t.Errorf("a key that came to another partition meanwhile: %v", err)
 	}
 }

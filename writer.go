@@ -11,6 +11,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/appendtbl"
 	"github.com/tarnlake/tarn/internal/bucket"
+	"github.com/tarnlake/tarn/internal/commit"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/lsm"
@@ -36,6 +37,8 @@ type WriterOptions struct {
 	After []*Prepared
 
 	fresh bool // upon nothing: the table's files are about to be replaced
+	// among is what of the table is replaced, if rows may come that are not of it.
+	among *commit.Overwrite
 }
 
 // Writer writes rows to a table. It is used by one goroutine, and has to be closed.

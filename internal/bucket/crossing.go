@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/binrow"
@@ -44,8 +43,10 @@ type CrossingConfig struct {
 	// TTL is how long a key is kept that does not come; 0: for ever. Clock tells the time.
 	TTL   time.Duration
 	Clock func() time.Time
+	// Replace is set if the rows replace what partitions have.
+	Replace Replace
 	// Load gives the keys that the table has: batches of the columns of Keys, all rows of one bucket. It returns the snapshot
-	// that it has looked at. Nil: partitions are replaced, and no key is in another one.
+	// that it has looked at. Nil: no key can be in a partition that is not replaced.
 	Load func(ctx context.Context, have func(keys arrow.RecordBatch, partition []byte, bucket int) error) (snapshot int64, err error)
 	// Writer is a name of the writer that no other one has, and After are those that it goes on from.
 	Writer string
@@ -66,6 +67,8 @@ type Crossing struct {
 	locs   [][]byte
 	fill   []*fill
 	consts [][]arrow.Array // values of the partition columns, nil until they are needed
+
+	stay stay
 
 	hashes   [][2]uint64
 	snapshot int64 // that the index rests on
@@ -136,6 +139,13 @@ func (x *Crossing) Place(ctx context.Context, b batch.Batch, part []int, locs []
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("table %s: %w", x.c.Table, err)
+		case ok && have.tick == ofTable && x.c.Replace != ReplaceNothing:
+			if ok, err := x.replace(b, i, p, have); err != nil {
+				return nil, err
+			} else if !ok {
+				o.changed = true
+				continue
+			}
 		case ok && x.c.Move == DropRow:
 			o.changed = true
 			continue
@@ -167,125 +177,10 @@ func (x *Crossing) Place(ctx context.Context, b batch.Batch, part []int, locs []
 		}
 		o.add(i, p, int32(bucket))
 	}
+	if x.c.Replace == ReplaceWritten {
+		x.stay.write(o.part)
+	}
 	return x.gather(b, &o)
-}
-
-// placing is what becomes of the rows of a batch.
-type placing struct {
-	n       int
-	rows    []int32 // of the batch
-	part    []int32
-	bucket  []int32
-	kinds   []types.RowKind // of the batch
-	deleted []int32         // rows of the result that are deletes
-	moved   []bool          // rows of the result that are in another partition than they were; nil: none
-	changed bool            // the result is not the batch
-}
-
-func (o *placing) add(row int, part, bucket int32) {
-	o.rows, o.part, o.bucket = append(o.rows, int32(row)), append(o.part, part), append(o.bucket, bucket)
-	if o.moved != nil {
-		o.moved = append(o.moved, false)
-	}
-}
-
-// foreign says that the row that was added last goes to another partition than its own.
-func (o *placing) foreign() {
-	if o.moved == nil {
-		o.moved = make([]bool, len(o.rows), o.n+o.n/2)
-	}
-	o.moved[len(o.rows)-1], o.changed = true, true
-}
-
-func (o *placing) delete() { o.deleted = append(o.deleted, int32(len(o.rows)-1)) }
-
-// gather makes the batch of the result.
-func (x *Crossing) gather(b batch.Batch, o *placing) (*Placed, error) {
-	out := &Placed{Batch: b, Part: o.part, Bucket: o.bucket, Partitions: x.locs}
-	if !o.changed {
-		return out, nil
-	}
-	rows := batch.SelectRows(o.rows)
-	cols := make([]arrow.Array, b.NumCols())
-	var consts *batch.Selection
-	var window []int32 // partitions, behind the batch
-	if o.moved != nil {
-		at := map[int32]int32{}
-		refs := make([]batch.Ref, len(o.rows))
-		for i, r := range o.rows {
-			refs[i].Row = r
-			if !o.moved[i] {
-				continue
-			}
-			k, ok := at[o.part[i]]
-			if !ok {
-				window = append(window, o.part[i])
-				k = int32(len(window))
-				at[o.part[i]] = k
-			}
-			refs[i] = batch.Ref{Src: k}
-		}
-		consts = batch.Select(refs)
-	}
-	for c := range cols {
-		var err error
-		k := slices.Index(x.parts, c)
-		if k < 0 || consts == nil {
-			cols[c], err = batch.GatherArrays([]arrow.Array{b.Column(c)}, rows)
-		} else {
-			arrs := []arrow.Array{b.Column(c)}
-			for _, p := range window {
-				var a []arrow.Array
-				if a, err = x.values(p); err != nil {
-					return nil, err
-				}
-				arrs = append(arrs, a[k])
-			}
-			cols[c], err = batch.GatherArrays(arrs, consts)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("table %s: rows that change their partition: column %s: %w", x.c.Table, x.c.Fields[c].Name, err)
-		}
-	}
-	out.RecordBatch = array.NewRecordBatch(b.Schema(), cols, int64(len(o.rows)))
-	if o.kinds == nil && len(o.deleted) == 0 {
-		return out, nil
-	}
-	out.Kinds = make([]types.RowKind, len(o.rows))
-	for i, r := range o.rows {
-		if o.kinds != nil {
-			out.Kinds[i] = o.kinds[r]
-		}
-	}
-	for _, i := range o.deleted {
-		out.Kinds[i] = types.Delete
-	}
-	return out, nil
-}
-
-// values gives the partition columns of a partition, each as an array of one row.
-func (x *Crossing) values(p int32) ([]arrow.Array, error) {
-	if x.consts[p] != nil {
-		return x.consts[p], nil
-	}
-	ts := make([]types.Type, len(x.parts))
-	for i, c := range x.parts {
-		ts[i] = x.c.Fields[c].Type
-	}
-	vals, err := binrow.DecodeWithArity(x.locs[p], ts)
-	if err != nil {
-		return nil, fmt.Errorf("table %s: partition: %w", x.c.Table, err)
-	}
-	out := make([]arrow.Array, len(ts))
-	for i, t := range ts {
-		b := array.NewBuilder(memory.DefaultAllocator, types.WideArrowType(t))
-		if err := types.AppendDatum(b, t, vals[i]); err != nil {
-			return nil, fmt.Errorf("table %s: partition: %w", x.c.Table, err)
-		}
-		out[i] = b.NewArray()
-	}
-	x.consts[p] = out
-	return out, nil
 }
 
 // partition gives the number of a partition.
@@ -422,10 +317,15 @@ func (x *Crossing) have(aside *keyLoad, keys arrow.RecordBatch, partition []byte
 		return fmt.Errorf("table %s: there are files in bucket %d, which there cannot be", x.c.Table, bucket)
 	}
 	p := place{part: x.partition(slices.Clone(partition)), bucket: int16(bucket), tick: x.tick()}
+	if x.c.Replace != ReplaceNothing {
+		p.tick = ofTable
+	}
 	x.hashes = x.keys.Wide(keys, x.seed, x.hashes[:0])
 	for i := range x.hashes {
 		h := keyHash{x.hashes[i][0], x.hashes[i][1]}
-		x.fill[p.part].have(bucket)
+		if x.c.Replace == ReplaceNothing { // else its buckets begin empty, or nothing comes to them
+			x.fill[p.part].have(bucket)
+		}
 		if x.index.full() {
 			if err := aside.add(h, p); err != nil {
 				return err
@@ -433,11 +333,7 @@ func (x *Crossing) have(aside *keyLoad, keys arrow.RecordBatch, partition []byte
 			continue
 		}
 		if err := x.known(h, p, ""); err == errTwice {
-			name := "the key"
-			for c := range int(keys.NumCols()) {
-				name += fmt.Sprintf(" %s=%s", keys.ColumnName(c), keys.Column(c).ValueStr(i))
-			}
-			return x.known(h, p, name)
+			return x.known(h, p, "the "+x.nameOf(keys, i))
 		} else if err != nil {
 			return err
 		}
@@ -469,21 +365,40 @@ func (x *Crossing) known(h keyHash, p place, name string) error {
 func (x *Crossing) twice(name string, places ...place) error {
 	where := ""
 	for _, l := range places {
-		v, err := x.values(l.part)
-		if err != nil {
-			return err
-		}
-		where += " "
-		for i, a := range v {
-			where += fmt.Sprintf("%s=%s/", x.c.Partitions[i], a.ValueStr(0))
-		}
-		where += fmt.Sprintf("bucket-%d", l.bucket)
+		where += fmt.Sprintf(" %s/bucket-%d", x.textOf(l.part), l.bucket)
 	}
 	return fmt.Errorf("table %s: %s is in two places:%s: writers that did not know of each other have written it; write the table anew with one of the rows (overwrite it, Static)", x.c.Table, name, where)
 }
 
+// nameOf is the text of a key.
+func (x *Crossing) nameOf(rec arrow.RecordBatch, row int) string {
+	text := "key"
+	for _, k := range x.c.Keys {
+		for _, c := range rec.Schema().FieldIndices(k) {
+			text += fmt.Sprintf(" %s=%s", k, rec.Column(c).ValueStr(row))
+		}
+	}
+	return text
+}
+
+// textOf is a partition as text.
+func (x *Crossing) textOf(p int32) string {
+	v, err := x.values(p)
+	if err != nil {
+		return fmt.Sprintf("%x", x.locs[p])
+	}
+	text := make([]string, len(v))
+	for i, a := range v {
+		text[i] = x.c.Partitions[i] + "=" + a.ValueStr(0)
+	}
+	return strings.Join(text, "/")
+}
+
 // Prepare tells in what the buckets have prepared what it was written upon.
 func (x *Crossing) Prepare(_ context.Context, deltas []manifest.Delta) ([]manifest.Delta, error) {
+	if err := x.checkStay(); err != nil {
+		return deltas, err
+	}
 	x.used = false
 	if x.c.Load == nil || x.index == nil {
 		return deltas, nil

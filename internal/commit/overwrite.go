@@ -121,7 +121,7 @@ func (w *Overwrite) matcher(files []manifest.Entry) (func(string) (bool, error),
 
 // replace computes the changes of an overwrite on the newest snapshot.
 func (c *Committer) replace(ctx context.Context, w *Overwrite, match func(string) (bool, error), app *changes) (changes, error) {
-	ch := changes{kind: snapshot.Overwrite, check: true}
+	ch := changes{kind: snapshot.Overwrite, check: true, keys: app.keys}
 	l, err := c.files(ctx, nil)
 	if err != nil {
 		return ch, err
