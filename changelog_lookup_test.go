@@ -142,3 +142,27 @@ func TestChangelogLookupGentle(t *testing.T) {
 func without(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
+
+// Many rows at once are looked up by the range of their keys, few by the keys.
+func TestChangelogLookupOfMany(t *testing.T) {
+	tab := declare(t, open(t), "d.t", "k INT, v INT", "k", opts{"bucket": "1", "changelog-producer": "lookup", "parquet.page.row.count.limit": "100"})
+	state, after := map[int]string{}, int64(0)
+	for round, n := range []int{5000, 3000, 300, 1} {
+		var in []string
+		for k := range n {
+			in = append(in, fmt.Sprintf(`{"k":%d,"v":%d}`, k*5000/n+round, round))
+		}
+		write(t, tab, in)
+		replay(t, state, followed(t, tab, tarn.ScanOptions{}, after))
+		s, err := tab.LatestSnapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		after = s.ID
+		got, want := slices.Sorted(maps.Values(state)), read(t, tab, tarn.ScanOptions{})
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("round %d: replayed %q, the table has %q", round, without(got, want), without(want, got))
+		}
+	}
+}

@@ -4,10 +4,7 @@ import (
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/batch"
-	"github.com/tarnlake/tarn/internal/binrow"
 	"github.com/tarnlake/tarn/internal/kv"
-	"github.com/tarnlake/tarn/predicate"
-	"github.com/tarnlake/tarn/types"
 )
 
 // Lookup says whether compactions of level 0 look for older rows of its keys above the level that their result goes to.
@@ -47,50 +44,7 @@ func withOlder(secs []section, older []span) []section {
 	return sections(append(files, used...))
 }
 
-// firstOf is the first column of a key.
-func (t *Table) firstOf(key []byte) (types.Datum, error) {
-	vals, err := binrow.DecodeWithArity(key, t.keyTypes)
-	if err != nil {
-		return nil, err
-	}
-	return vals[0], nil
-}
-
 func overlap(a, b span) bool { return a.min.Compare(b.max) <= 0 && b.min.Compare(a.max) <= 0 }
-
-// near is a filter that a file of a higher level may leave out rows by: those that no key of level 0 is near to. Nil if
-// there is none.
-func (t *Table) near(sec section) predicate.Predicate {
-	first := t.keys[0]
-	if first.Type.Kind == types.Float || first.Type.Kind == types.Double {
-		return nil
-	}
-	var lo, hi *span
-	for i := range sec {
-		x := &sec[i]
-		if x.file.Level != 0 {
-			continue
-		}
-		if lo == nil || x.min.Compare(lo.min) < 0 {
-			lo = x
-		}
-		if hi == nil || x.max.Compare(hi.max) > 0 {
-			hi = x
-		}
-	}
-	if lo == nil {
-		return nil
-	}
-	from, err := t.firstOf(lo.file.MinKey)
-	if err != nil {
-		return nil
-	}
-	to, err := t.firstOf(hi.file.MaxKey)
-	if err != nil {
-		return nil
-	}
-	return &predicate.Leaf{Op: predicate.Between, Column: first.Name, Type: first.Type, Values: []types.Datum{from, to}}
-}
 
 // past tells of the rows of a merge what was there before: in compactions that tell of changes, or look up older rows.
 type past struct {

@@ -192,7 +192,10 @@ func (s *source) open(ctx context.Context, sec section, j *job) (grouped, error)
 	}
 	o.Filter, s.near = s.keyFilter, nil
 	if s.level > 0 {
-		s.near = s.t.near(sec)
+		var err error
+		if s.near, err = s.nearOf(ctx, sec); err != nil {
+			return nil, err
+		}
 	}
 	units := sec.units()
 	if len(units) >= lowMemoryRuns {
