@@ -69,6 +69,9 @@ func (t *Table) alter(ctx context.Context, changes []SchemaChange, idempotent bo
 	if err != nil {
 		return err
 	}
+	if err := t.checkSwitch(ctx, snap, changes); err != nil {
+		return err
+	}
 	_, err = t.schemas.Apply(ctx, changes, schema.ApplyOptions{HasSnapshots: snap != nil, Idempotent: idempotent, TimeMillis: t.env.now().UnixMilli(), Check: checkEngine})
 	switch {
 	case err == nil:

@@ -47,7 +47,7 @@ func (s *Scan) changes(ctx context.Context, snap *snapshot.Snapshot, follow plan
 	p.SnapshotID, p.followed = snap.ID, true
 	p.req.Ordered = true // what an overwrite took away comes before what it put there
 	if follow.Overwrites && snap.CommitKind == snapshot.Overwrite && t.HasPrimaryKey() {
-		err = t.checkRows(snap)
+		err = t.checkVectors()
 	} else {
 		err = t.checkWhole()
 	}

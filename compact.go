@@ -173,7 +173,7 @@ func (c *compaction) due(ctx context.Context) (*snapshot.Snapshot, []dueBucket, 
 	if err != nil || snap == nil {
 		return nil, nil, err
 	}
-	for _, err := range []error{t.checkRows(snap), t.checkWrite()} {
+	for _, err := range []error{t.checkWhole(), t.checkWrite()} {
 		if err != nil {
 			return nil, nil, fmt.Errorf("compact table %s: %w", t.id, err)
 		}

@@ -154,3 +154,73 @@ func TestDeletionsConflict(t *testing.T) {
 		}
 	}
 }
+
+// B083: deletion vectors are switched on where no key has two versions, and off where none deletes anything.
+func TestDeletionVectorsAreSwitchedSafely(t *testing.T) {
+	tab, err := open(t).CreateTable(t.Context(), "d.t", tarn.TableDef{
+		Fields: fields("k", "INT NOT NULL", "v", "INT"), PrimaryKeys: []string{"k"}, Options: map[string]string{"bucket": "1", "changelog-producer": "lookup"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(lines ...string) {
+		t.Helper()
+		w, err := tab.NewWriter(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if err := w.Write(t.Context(), rows(t, tab, lines...)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alter := func(key, value string) error {
+		t.Helper()
+		if err := tab.Alter(t.Context(), tarn.SetOption{Key: key, Value: value}); err != nil {
+			return err
+		}
+		var err error
+		if tab, err = tab.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return nil
+	}
+	compact := func() {
+		t.Helper()
+		if _, err := tab.Compact(t.Context(), tarn.CompactOptions{Full: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(want string) {
+		t.Helper()
+		if got := fmt.Sprint(read(t, tab, tarn.ScanOptions{})); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	put(`{"k":1,"v":2}`, `{"k":2,"v":2}`, `{"k":3,"v":3}`)
+	compact()
+	put(`{"k":1,"v":3}`)
+	if err := alter("deletion-vectors.modifiable", "true"); err != nil {
+		t.Fatal(err)
+	}
+	if err := alter("deletion-vectors.enabled", "true"); !errors.Is(err, tarn.ErrInvalid) {
+		t.Errorf("switched on over levels that are not merged: %v", err)
+	}
+	compact()
+	if err := alter("deletion-vectors.enabled", "true"); err != nil {
+		t.Fatal(err)
+	}
+	put(`{"k":1,"v":7}`)
+	want(`[{"k":1,"v":7} {"k":2,"v":2} {"k":3,"v":3}]`)
+	if err := alter("deletion-vectors.enabled", "false"); !errors.Is(err, tarn.ErrInvalid) {
+		t.Errorf("switched off while a row is deleted by a vector: %v", err)
+	}
+	compact()
+	if err := alter("deletion-vectors.enabled", "false"); err != nil {
+		t.Error(err)
+	}
+	want(`[{"k":1,"v":7} {"k":2,"v":2} {"k":3,"v":3}]`)
+}

@@ -92,10 +92,8 @@ func (p *Plan) differences(ctx context.Context, x *span) error {
 	if x.states[0] == nil { // all rows are new
 		return p.readRows(ctx, x.states[1], t.batchLevels())
 	}
-	for _, s := range x.states {
-		if err := t.checkRows(s); err != nil {
-			return err
-		}
+	if err := t.checkVectors(); err != nil {
+		return err
 	}
 	ask := p.pruning()
 	ask.Limit, ask.Levels = 0, t.batchLevels()
@@ -111,9 +109,6 @@ func (p *Plan) differences(ctx context.Context, x *span) error {
 // readSplit merges the rows of a split, or compares its two states.
 func readSplit(ctx context.Context, tree *lsm.Table, s *plan.Split, o lsm.ReadOptions) (batch.Reader, error) {
 	loc := datafile.Location{Partition: s.Partition, Bucket: s.Bucket}
-	if len(s.Vectors) > 0 {
-		return nil, unsupported("bucket %d has files to merge that have deletion vectors", s.Bucket)
-	}
 	if s.Diff {
 		return tree.Diff(loc, s.Before, s.Files, o)
 	}

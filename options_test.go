@@ -207,7 +207,6 @@ func TestRefusedOptions(t *testing.T) {
 	c := open(t)
 	for i, x := range []opts{
 		{"delete.force-produce-changelog": "true"},
-		{"deletion-vectors.enabled": "true"},
 		{"type": "format-table"},
 		{"type": "object-table"},
 	} {
@@ -276,7 +275,10 @@ func TestManifestsOfOldTables(t *testing.T) {
 				if err == nil {
 					_, err = w.Commit(t.Context())
 				}
-				if err = errors.Join(err, w.Close()); err != nil {
+				if err = errors.Join(err, w.Close()); errors.Is(err, tarn.ErrUnsupported) {
+					continue // compactions have to look up rows in files of another format
+				}
+				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
 				s, err := tab.LatestSnapshot(t.Context())

@@ -68,7 +68,7 @@ func (t *Table) Rescale(ctx context.Context, o RescaleOptions) (CommitResult, er
 	if err != nil || snap == nil {
 		return CommitResult{}, err
 	}
-	if err := t.checkRows(snap); err != nil {
+	if err := t.checkWhole(); err != nil {
 		return CommitResult{}, fmt.Errorf("rescale table %s: %w", t.id, err)
 	}
 	n, parts := to.buckets(), map[string]bool{}

@@ -93,7 +93,11 @@ func (t *Table) mergeFunc() read.MergeFunc {
 		if err != nil {
 			return nil, err
 		}
-		r, err := readSplit(ctx, tree, s, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter, KeepDeletes: s.Deletes})
+		gone, err := t.goneOf(ctx, s)
+		if err != nil {
+			return nil, t.wrap(err)
+		}
+		r, err := readSplit(ctx, tree, s, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter, KeepDeletes: s.Deletes, Gone: gone})
 		if err != nil {
 			return nil, t.wrap(err)
 		}

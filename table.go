@@ -156,9 +156,6 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if options.DeletionVectors.Get(o) {
-		return nil, fmt.Errorf("table %s: %w: deletion-vectors.enabled on tables with a primary key", t.id, ErrUnsupported)
-	}
 	t.tree, err = lsm.NewTable(lsm.Config{
 		Store: lsm.Files(t.files), Fields: t.schema.Fields, Keys: keys, Engine: engine, Sequence: options.SequenceField.Get(o),
 		Descending: options.SequenceOrder.Get(o) == "descending", Thin: options.ThinMode.Get(o), Levels: t.levels(), Changelog: producers[options.ChangelogProducer.Get(o)], Lookup: t.lookup(),
@@ -182,7 +179,7 @@ func (t *Table) lookup() lsm.Lookup {
 	case !t.HasPrimaryKey() || producer == "full-compaction":
 	case engine == "first-row":
 		return lsm.LookupFirst
-	case producer != "lookup" && !options.ForceLookup.Get(t.opts):
+	case producer != "lookup" && !options.ForceLookup.Get(t.opts) && !options.DeletionVectors.Get(t.opts):
 	case engine == "deduplicate":
 		return lsm.LookupNewest
 	default:

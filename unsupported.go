@@ -11,7 +11,6 @@ import (
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/options"
 	"github.com/tarnlake/tarn/internal/plan"
-	"github.com/tarnlake/tarn/internal/snapshot"
 )
 
 // What the format knows and this library does not is refused by name: rows that are wrong are worse
@@ -71,8 +70,8 @@ func (t *Table) checkScan() error {
 	return t.checkTravel()
 }
 
-// checkRows refuses tables whose files are not all of the table's rows, at this snapshot, where deletion vectors are not looked at.
-func (t *Table) checkRows(snap *snapshot.Snapshot) error {
+// checkVectors refuses tables with a key where deletion vectors are not looked at.
+func (t *Table) checkVectors() error {
 	if err := t.checkWhole(); err != nil {
 		return err
 	}

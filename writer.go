@@ -78,11 +78,8 @@ func (t *Table) NewWriter(ctx context.Context, o *WriterOptions) (*Writer, error
 	if w.o.Memory <= 0 {
 		w.o.Memory = options.WriteBuffer.Get(t.opts)
 	}
-	snap, err := t.latest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, err := range []error{t.checkRows(snap), t.checkWrite()} {
+	var err error
+	for _, err := range []error{t.checkWhole(), t.checkWrite()} {
 		if err != nil {
 			return nil, fmt.Errorf("write table %s: %w", t.id, err)
 		}
@@ -162,11 +159,14 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 			return bucket.NewAside(aside, loc.Partition), nil
 		}
 		o := lsm.WriterOptions{Location: loc, Submit: func(k *lsm.Task) { submit(k) }, NoChangelog: w.o.fresh}
+		var err error
 		if !w.o.fresh {
-			var err error
 			if o.Files, err = w.upon(ctx, loc); err != nil {
 				return nil, err
 			}
+		}
+		if o.Vectors, err = w.vectorsUpon(ctx, loc); err != nil {
+			return nil, err
 		}
 		b, err := tree.NewWriter(o)
 		if err != nil {
@@ -309,7 +309,7 @@ func (w *Writer) Prepare(ctx context.Context) (*Prepared, error) {
 	}
 	d, err := w.w.Prepare(ctx, wait)
 	if err != nil {
-		return nil, w.t.wrap(err)
+		return nil, w.t.wrap(explain(err))
 	}
 	return &Prepared{d, base, w.t.id.String()}, nil
 }

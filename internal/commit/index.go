@@ -33,6 +33,7 @@ func combineIndex(before, delta []manifest.IndexEntry, has func(k bucketKey, fil
 	at := func(match func(e *manifest.IndexEntry) bool) int {
 		return slices.IndexFunc(out, func(e manifest.IndexEntry) bool { return match(&e) })
 	}
+	delta = withoutPassing(delta)
 	for i := range delta {
 		d := &delta[i]
 		if d.Kind != manifest.Delete {
@@ -68,6 +69,22 @@ func combineIndex(before, delta []manifest.IndexEntry, has func(k bucketKey, fil
 		out = append(out, *d)
 	}
 	return out, nil
+}
+
+// withoutPassing leaves out index files that some of what is committed together has added, and a later part replaced.
+func withoutPassing(delta []manifest.IndexEntry) []manifest.IndexEntry {
+	added, passing := map[string]bool{}, map[string]bool{}
+	for i := range delta {
+		if e := &delta[i]; e.Kind == manifest.Add {
+			added[e.Name] = true
+		} else if added[e.Name] {
+			passing[e.Name] = true
+		}
+	}
+	if len(passing) == 0 {
+		return delta
+	}
+	return slices.DeleteFunc(slices.Clone(delta), func(e manifest.IndexEntry) bool { return passing[e.Name] })
 }
 
 // checkVectors: a data file has at most one deletion vector, and only while it is there.

@@ -2,7 +2,9 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tarnlake/tarn/internal/manifest"
@@ -99,4 +101,47 @@ func (b *Bucket) Mark(ctx context.Context, rows map[string]*Vector, dropped map[
 		return added, fmt.Errorf("index: bucket %d: %w", b.bucket, err)
 	}
 	return append(out, added...), nil
+}
+
+// All reads all vectors of the bucket, by name of data file.
+func (b *Bucket) All(ctx context.Context) (map[string]*Vector, error) {
+	all := map[string]*Vector{}
+	for i := range b.entries {
+		for _, r := range b.entries[i].Vectors {
+			v, err := b.store.Vector(ctx, b.places.Of(b.partition, b.bucket, r.File), -1)
+			if err != nil {
+				return nil, err
+			}
+			all[r.File] = v
+		}
+	}
+	return all, nil
+}
+
+// Replace writes all vectors of the bucket anew, and gives the index entries that say so and the paths of what was written. What
+// comes after it replaces what it has written. After an error the Bucket is as before.
+func (b *Bucket) Replace(ctx context.Context, vectors map[string]*Vector) ([]manifest.IndexEntry, []string, error) {
+	list := make([]FileVector, 0, len(vectors))
+	for _, f := range slices.Sorted(maps.Keys(vectors)) {
+		list = append(list, FileVector{f, vectors[f]})
+	}
+	added, err := b.store.Write(ctx, b.partition, b.bucket, list)
+	var paths []string
+	for i := range added {
+		if err == nil {
+			var p string
+			_, p, err = b.store.path(ctx, b.partition, b.bucket, added[i].Name, added[i].External)
+			paths = append(paths, p)
+		}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("index: bucket %d: %w", b.bucket, err), b.store.Delete(ctx, added...))
+	}
+	out := make([]manifest.IndexEntry, 0, len(b.entries)+len(added))
+	for _, e := range b.entries {
+		e.Kind = manifest.Delete
+		out = append(out, e)
+	}
+	b.entries = added
+	return append(out, added...), paths, nil
 }

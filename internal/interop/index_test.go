@@ -34,7 +34,7 @@ func TestTablesWithIndexes(t *testing.T) {
 		"append":    {nil, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true"}, ""},
 		"beside":    {nil, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true", "index-file-in-data-file-dir": "true"}, ""},
 		"queue":     {nil, nil, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2", "bucket-key": "k"}, ""},
-		"keys":      {[]string{"p", "k"}, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2"}, "deletion-vectors.enabled"},
+		"keys":      {[]string{"p", "k"}, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true", "bucket": "2"}, ""},
 		"dynamic":   {[]string{"p", "k"}, []string{"p"}, map[string]string{"bucket": "-1", "dynamic-bucket.target-row-num": "3"}, ""},
 		"postponed": {[]string{"p", "k"}, nil, map[string]string{"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, ""},
 		"of files":  {nil, []string{"p"}, map[string]string{"file-index.bloom-filter.columns": "v", "file-index.bitmap.columns": "k", "file-index.in-manifest-threshold": "1 b"}, ""},

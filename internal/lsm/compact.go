@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/manifest"
 )
 
@@ -19,6 +20,7 @@ type compaction struct {
 	before, after []*manifest.DataFile
 	changelog     []*manifest.DataFile
 	upgraded      int
+	marked        map[string]*index.Builder // rows of files that stay, in whose place newer ones are
 }
 
 // compactor does one compaction.
@@ -35,6 +37,7 @@ type compactor struct {
 	lookup  Lookup
 	older   []span // files of higher levels, in which older rows are looked up
 	found   Found  // is told of them; nil: nobody is
+	gone    map[string]*index.Vector
 	stop    func() error
 	out     compaction
 }
@@ -85,7 +88,7 @@ func (c *compactor) rewrite(ctx context.Context, secs []section) error {
 // upgrade gives a file that overlaps no other a new level.
 func (c *compactor) upgrade(ctx context.Context, s section) error {
 	f := s[0].file
-	if c.all || c.apart || slices.Contains(c.old, f) || f.DeleteRows != 0 && (c.highest || !c.t.c.Engine.Identity()) {
+	if c.all || c.apart || slices.Contains(c.old, f) || f.DeleteRows != 0 && (c.highest || c.found != nil || !c.t.c.Engine.Identity()) || c.clears(f) {
 		return c.merge(ctx, []section{s})
 	}
 	if f.Level == c.level {
@@ -95,7 +98,7 @@ func (c *compactor) upgrade(ctx context.Context, s section) error {
 		if c.lookup != NoLookup && c.t.rewrites() && (f.DeleteRows != 0 || len(withOlder([]section{s}, c.older)[0]) > 1) {
 			return c.merge(ctx, []section{s})
 		}
-		if c.log {
+		if c.log || c.found != nil {
 			if err := c.tell(ctx, s); err != nil {
 				return err
 			}
@@ -108,6 +111,9 @@ func (c *compactor) upgrade(ctx context.Context, s section) error {
 	c.out.upgraded++
 	return nil
 }
+
+// clears reports whether a file is rewritten because rows of it are gone: a compaction of all leaves no deletion vectors.
+func (c *compactor) clears(f *manifest.DataFile) bool { return c.highest && c.gone[f.Name] != nil }
 
 // merge rewrites sections.
 func (c *compactor) merge(ctx context.Context, secs []section) error {
@@ -126,7 +132,7 @@ func (c *compactor) merge(ctx context.Context, secs []section) error {
 	return nil
 }
 
-// tell writes the changelog of a file that is moved up as it is.
+// tell writes the changelog of a file that is moved up as it is, and looks up what its rows take the place of.
 func (c *compactor) tell(ctx context.Context, s section) error {
 	_, err := c.copy(ctx, []section{s}, nil)
 	return err
@@ -142,8 +148,8 @@ func (nowhere) Abort(context.Context) error          { return nil }
 // copy merges sections into files and gives them, and adds their changelog to what comes out. Without open no files are made.
 func (c *compactor) copy(ctx context.Context, secs []section, open func(context.Context) FileWriter) (after []*manifest.DataFile, err error) {
 	r := &mergeReader{
-		in:   &source{t: c.t, loc: c.loc, stop: c.stop, expiry: c.t.c.Expiry},
-		want: want{out: datafile.KeyValueFields(c.t.keys, c.t.c.Fields, c.t.c.Thin), drop: c.drop},
+		in:   &source{t: c.t, loc: c.loc, stop: c.stop, expiry: c.t.c.Expiry, gone: c.gone},
+		want: want{log: open == nil, out: datafile.KeyValueFields(c.t.keys, c.t.c.Fields, c.t.c.Thin), drop: c.drop},
 		secs: secs,
 	}
 	var w, log FileWriter = nowhere{}, nowhere{}
@@ -159,7 +165,7 @@ func (c *compactor) copy(ctx context.Context, secs []section, open func(context.
 	}
 	if c.log {
 		log = c.t.c.Store.NewWriter(ctx, c.loc, datafile.WriterOptions{KeyValue: true, Level: c.level, Source: manifest.SourceAppend, Changelog: true})
-		r.past.w, r.want.tell, r.want.log = log, true, open == nil
+		r.past.w, r.want.tell = log, true
 	}
 	var logged []*manifest.DataFile
 	defer func() {

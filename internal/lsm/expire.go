@@ -142,6 +142,8 @@ func (s *source) openFile(ctx context.Context, f *manifest.DataFile, o datafile.
 	withPlace := n >= 0 && o.Fields[n].Name == placeName
 	if withPlace {
 		o.Fields, o.Sparse = o.Fields[:n], false
+	} else if v := s.gone[f.Name]; v != nil {
+		o.Gone = v
 	}
 	r, err := s.t.c.Store.Open(ctx, s.loc, f, o)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/kv"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/predicate"
@@ -33,6 +34,8 @@ type ReadOptions struct {
 	BatchRows int
 	// KeepDeletes gives rows of kind -D as well, and sets Kinds of batches.
 	KeepDeletes bool
+	// Gone are the rows of files that are deleted, by name of file.
+	Gone map[string]*index.Vector
 }
 
 // MergeRead reads files of a bucket and merges the versions of each key. Rows come in key order. The
@@ -48,7 +51,7 @@ func (t *Table) MergeRead(ctx context.Context, loc datafile.Location, files []*m
 		o.Filter = o.KeyFilter
 	}
 	r := &mergeReader{
-		in:   &source{t: t, loc: loc, keyFilter: o.KeyFilter, filter: o.Filter, batchRows: o.BatchRows},
+		in:   &source{t: t, loc: loc, keyFilter: o.KeyFilter, filter: o.Filter, batchRows: o.BatchRows, gone: o.Gone},
 		want: w,
 		secs: secs,
 	}
@@ -73,7 +76,8 @@ type source struct {
 	apart int
 	// level is that of the result of a compaction; of files of higher levels only rows near those of level 0 are read. 0: all are.
 	level int
-	near  predicate.Predicate // of those files, in the section that is read
+	near  predicate.Predicate      // of those files, in the section that is read
+	gone  map[string]*index.Vector // rows of files that are not read
 	// places are the files whose rows have places.
 	places []*manifest.DataFile
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/format"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/types"
 )
@@ -29,6 +30,7 @@ type Found func(f *manifest.DataFile, position int64)
 type placed struct {
 	format.Reader
 	from int64 // the place of the first row of the file; -1: nobody asks for places in it
+	gone *index.Vector
 }
 
 func (p *placed) Next(ctx context.Context) (batch.Batch, error) {
@@ -48,7 +50,23 @@ func (p *placed) Next(ctx context.Context) (batch.Batch, error) {
 	cols = append(append(cols, b.Columns()...), numberArray(places))
 	f := arrow.Field{Name: placeName, Type: arrow.PrimitiveTypes.Int64}
 	b.RecordBatch = array.NewRecordBatch(arrow.NewSchema(append(in[:len(in):len(in)], f), nil), cols, int64(n))
-	return b, nil
+	if gone := p.gone.Runs(nil, p.Position(), p.Position()+int64(n)); len(gone) > 0 {
+		b.RecordBatch, err = batch.Take(b.RecordBatch, others(gone, p.Position(), n))
+	}
+	return b, err
+}
+
+// others gives the rows of a batch that are not among those that are gone.
+func others(gone []format.Run, from int64, n int) []int32 {
+	out := make([]int32, 0, n)
+	next := from
+	for _, g := range append(gone, format.Run{From: from + int64(n)}) {
+		for ; next < g.From; next++ {
+			out = append(out, int32(next-from))
+		}
+		next = g.To
+	}
+	return out
 }
 
 func placeField() types.Field {
@@ -57,7 +75,7 @@ func placeField() types.Field {
 
 // place puts places to the rows of a file that is looked up in.
 func (s *source) place(r format.Reader, f *manifest.DataFile) batch.Reader {
-	p := &placed{Reader: r, from: -1}
+	p := &placed{Reader: r, from: -1, gone: s.gone[f.Name]}
 	if f.Level > s.level {
 		p.from = int64(len(s.places)) << placeBits
 		s.places = append(s.places, f)

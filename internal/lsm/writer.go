@@ -11,6 +11,7 @@ import (
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/kv"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/types"
@@ -26,6 +27,9 @@ type WriterOptions struct {
 	FirstSequence int64
 	// NoChangelog leaves out the changelog: what is written replaces the bucket.
 	NoChangelog bool
+	// Vectors are the deletion vectors of the bucket in that snapshot, which compactions keep; nil where there are none. The Writer
+	// takes it over.
+	Vectors *index.Bucket
 	// Submit gets compactions to run them elsewhere. Nil: they run at once, in the calling goroutine.
 	Submit func(*Task)
 }
@@ -44,6 +48,7 @@ type Writer struct {
 	stale  error // see Stale
 	left   int   // so many times level 0 was left as it is, see LevelOptions.Gentle
 	asked  bool  // a compaction is asked for
+	marks  marks
 
 	delta manifest.Delta // since the last Prepare
 }

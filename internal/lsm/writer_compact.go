@@ -24,6 +24,9 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 	if err != nil || len(files) == 0 {
 		return err
 	}
+	if err := w.loadMarks(ctx); err != nil || w.stale != nil {
+		return w.fail(err)
+	}
 	c := &compactor{
 		t: w.t, loc: w.o.Location, level: unit.Level,
 		highest: unit.Level == s.Levels-1, all: all && w.t.c.RewriteAll, apart: apart,
@@ -32,6 +35,9 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 	}
 	if unit.Level > 0 && w.t.c.Lookup != NoLookup {
 		c.lookup, c.older = w.t.c.Lookup, slices.Concat(w.levels.high[unit.Level:]...)
+	}
+	if w.o.Vectors != nil && c.lookup != NoLookup {
+		c.markWith(w.marks.gone)
 	}
 	switch w.producer() {
 	case FullCompactionChangelog:
@@ -117,6 +123,7 @@ func (w *Writer) take(ctx context.Context, c *compaction) error {
 	for _, f := range c.after {
 		after[f.Name] = true
 	}
+	w.marks.take(c, after)
 	before := map[string]bool{}
 	for _, f := range w.delta.CompactBefore {
 		before[f.Name] = true
@@ -185,6 +192,9 @@ func (w *Writer) Prepare(ctx context.Context, wait bool) (manifest.Delta, error)
 	}
 	if err := w.sync(ctx, wait); err != nil {
 		return manifest.Delta{}, err
+	}
+	if err := w.writeMarks(ctx); err != nil {
+		return manifest.Delta{}, w.fail(err)
 	}
 	d := w.delta
 	d.Partition, d.Bucket = w.o.Location.Partition, w.o.Location.Bucket

@@ -13,7 +13,7 @@ var (
 	PostponeBatchFixed = boolean("postpone.batch-write-fixed-bucket", true, "With bucket = -2 rows are written to the buckets of their partitions at once; false: they are put aside, and become part of the table by a compaction.")
 
 	VectorBitmap64   = boolean("deletion-vectors.bitmap64", false, "Writes deletion vectors with 64 bits.")
-	VectorModifiable = boolean("deletion-vectors.modifiable", false, "deletion-vectors.enabled may be changed.").part(vectors)
+	VectorModifiable = boolean("deletion-vectors.modifiable", false, "deletion-vectors.enabled may be changed, on where no key has two versions in the files, off where no row is deleted.")
 	VectorFileSize   = size("deletion-vector.index-file.target-size", "2 mb", "Size of files of deletion vectors, of tables without buckets.")
 
 	RecordExpireTime  = duration("record-level.expire-time", "", "Time after which rows are dropped by compactions.")

@@ -185,7 +185,6 @@ func (o *Option[T]) fresh(check func(opts Options, text string) error) *Option[T
 // Features that are refused by name where they are used: options that only take part in them have no
 // other effect.
 const (
-	vectors = "deletion-vectors.enabled"
 	engines = "merge-engine"
 )
 
