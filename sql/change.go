@@ -42,13 +42,39 @@ func (s *Session) changing(ctx context.Context, n parse.TableName, what string) 
 			return nil, err
 		}
 	}
-	switch e := t.Options()["merge-engine"]; {
-	case c.deletion != nil || e == "" || e == "deduplicate":
-	default:
-		return nil, &Error{Msg: fmt.Sprintf("%s: %v: merge-engine %s of table %s", what, tarn.ErrUnsupported, e, t.Name()), Err: tarn.ErrUnsupported}
+	if why, hint := unchangeable(t, what); why != "" {
+		return nil, &Error{Msg: fmt.Sprintf("%s: %v: %s of table %s", what, tarn.ErrUnsupported, why, t.Name()), Hint: hint, Err: tarn.ErrUnsupported}
 	}
 	c.fields, err = t.Fields()
 	return c, err
+}
+
+// unchangeable says why the merge engine of a table makes nothing of the rows that an UPDATE or DELETE writes, and what to do
+// instead; "" if it does. The reference allows the same.
+func unchangeable(t *tarn.Table, what string) (why, hint string) {
+	o := t.Options()
+	isTrue := func(key string) bool { return strings.EqualFold(o[key], "true") }
+	e := o["merge-engine"]
+	why = "the merge engine " + e
+	switch {
+	case !t.HasPrimaryKey(), e == "", e == "deduplicate":
+		return "", ""
+	case what == "UPDATE" && e == "partial-update":
+		return "", ""
+	case what == "UPDATE" && e == "aggregation":
+		return why, "it folds rows into what is there: INSERT rows that lead to the values you want"
+	case what == "UPDATE":
+		return why, "the first row of a key stays"
+	case e == "partial-update" && (isTrue("partial-update.remove-record-on-delete") || o["partial-update.remove-record-on-sequence-group"] != ""):
+		return "", ""
+	case e == "partial-update":
+		return why, "set partial-update.remove-record-on-delete to true, or partial-update.remove-record-on-sequence-group if it has sequence groups"
+	case e == "aggregation" && isTrue("aggregation.remove-record-on-delete"):
+		return "", ""
+	case e == "aggregation":
+		return why, "set aggregation.remove-record-on-delete to true"
+	}
+	return why, "the first row of a key stays"
 }
 
 // again does a statement once more while another commit is a conflict, upon what that one has left.

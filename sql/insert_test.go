@@ -136,3 +136,34 @@ func TestInsertValuesOfSeveralTypes(t *testing.T) {
 	fails(t, s, `INSERT INTO t (id, f) VALUES (1, 'x'), (2, '1.5')`, tarn.ErrInvalid, "column f: value 'x' does not fit DOUBLE")
 	want(t, s, `SELECT count(id) FROM t`, "4")
 }
+
+// UPDATE and DELETE of merge engines do what the engine makes of such rows, or say what to do.
+func TestChangesOfMergeEngines(t *testing.T) {
+	s := session(t, true)
+	for name, with := range map[string]string{
+		"p": `'merge-engine' = 'partial-update'`, "pd": `'merge-engine' = 'partial-update', 'partial-update.remove-record-on-delete' = 'true'`,
+		"g": `'merge-engine' = 'partial-update', 'fields.g.sequence-group' = 'v', 'partial-update.remove-record-on-sequence-group' = 'g'`,
+		"a": `'merge-engine' = 'aggregation', 'fields.v.aggregate-function' = 'sum'`, "ad": `'merge-engine' = 'aggregation', 'fields.v.aggregate-function' = 'sum', 'aggregation.remove-record-on-delete' = 'true'`,
+		"f": `'merge-engine' = 'first-row'`,
+	} {
+		must(t, s, `CREATE TABLE `+name+` (id INT, v INT, g INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1', `+with+`)`)
+		must(t, s, `INSERT INTO `+name+` VALUES (1, 10, 1), (2, 20, 1)`)
+	}
+	for _, name := range []string{"p", "pd", "g"} {
+		must(t, s, `UPDATE `+name+` SET v = v + 1 WHERE id = 1`)
+		want(t, s, `SELECT * FROM `+name+` ORDER BY id`, "1|11|1 / 2|20|1")
+	}
+	for _, name := range []string{"pd", "g", "ad"} {
+		must(t, s, `DELETE FROM `+name+` WHERE id = 2`)
+		want(t, s, `SELECT id FROM `+name, "1")
+	}
+	for text, msg := range map[string]string{
+		`DELETE FROM p`:       "DELETE: not supported: the merge engine partial-update of table db.p",
+		`DELETE FROM a`:       "DELETE: not supported: the merge engine aggregation of table db.a",
+		`UPDATE ad SET v = 1`: "UPDATE: not supported: the merge engine aggregation of table db.ad",
+		`DELETE FROM f`:       "DELETE: not supported: the merge engine first-row of table db.f",
+		`UPDATE f SET v = 1`:  "UPDATE: not supported: the merge engine first-row of table db.f",
+	} {
+		fails(t, s, text, tarn.ErrUnsupported, msg)
+	}
+}

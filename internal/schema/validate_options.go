@@ -92,8 +92,6 @@ func (v *validation) buckets() {
 		v.add("option bucket-key: it needs the option bucket, the number of buckets")
 	case n == -2 && len(s.PrimaryKeys) == 0:
 		v.add("option bucket: -2 (postponed) is for tables with a primary key")
-	case n == 0, n < -2:
-		v.add("option bucket: the number of buckets has to be at least 1, or -1 for none")
 	case n > 0 && len(s.PrimaryKeys) == 0 && keys == nil:
 		v.add("an append table with a fixed number of buckets needs the option bucket-key")
 	}
