@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tarnlake/tarn/internal/lsm"
+	"github.com/tarnlake/tarn/internal/options"
+	"github.com/tarnlake/tarn/internal/plan"
 	"github.com/tarnlake/tarn/internal/schema"
 )
 
@@ -66,6 +69,9 @@ func (t *Table) alter(ctx context.Context, changes []SchemaChange, idempotent bo
 		return invalid("%s is a system table", t.id)
 	}
 	snap, err := t.latest(ctx)
+	if err == nil {
+		err = t.checkFolding(ctx, changes)
+	}
 	if err != nil {
 		return err
 	}
@@ -85,4 +91,46 @@ func (t *Table) alter(ctx context.Context, changes []SchemaChange, idempotent bo
 		return fmt.Errorf("alter table %s: %w: %w", t.id, ErrInvalid, err)
 	}
 	return fmt.Errorf("alter table %s: %w", t.id, err)
+}
+
+// checkFolding refuses a change of the changelog's producer after which rows of several levels would be merged by another
+// rule: looked up, a row above level 0 stands for all older ones, else it is one of them (lsm.LookupFold).
+func (t *Table) checkFolding(ctx context.Context, changes []SchemaChange) error {
+	o, key := t.opts, options.ChangelogProducer.Key()
+	for _, c := range changes {
+		switch x := c.(type) {
+		case SetOption:
+			if x.Key == key {
+				o = o.With(map[string]string{key: x.Value})
+			}
+		case ResetOption:
+			if x.Key == key {
+				o = o.With(map[string]string{key: "none"})
+			}
+		}
+	}
+	if _, err := options.ChangelogProducer.Parse(o); err != nil {
+		return nil // is refused for that
+	}
+	is := lookupOf(o, t.HasPrimaryKey()) == lsm.LookupFold
+	if is == (t.lookup() == lsm.LookupFold) {
+		return nil
+	}
+	_, entries, err := t.newestEntries(ctx, plan.Request{})
+	if err != nil {
+		return err
+	}
+	levels := map[string]int{}
+	for i := range entries {
+		e := &entries[i]
+		if e.File.Level == 0 {
+			continue
+		}
+		bucket := fmt.Sprint(e.Bucket, string(e.Partition))
+		if l, ok := levels[bucket]; ok && l != e.File.Level {
+			return invalid("alter table %s: bucket %d has rows in several levels, which would be merged by another rule after this change of changelog-producer, and give other values: compact the table fully before (tarn compact --full, CALL sys.compact)", t.id, e.Bucket)
+		}
+		levels[bucket] = e.File.Level
+	}
+	return nil
 }

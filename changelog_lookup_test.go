@@ -1,6 +1,7 @@
 package tarn_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -164,5 +165,45 @@ func TestChangelogLookupOfMany(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("round %d: replayed %q, the table has %q", round, without(got, want), without(want, got))
 		}
+	}
+}
+
+// Whether a row above level 0 stands for all older ones cannot change while there are such: values would be lost or folded twice.
+func TestChangelogProducerChanges(t *testing.T) {
+	for _, engine := range []string{"aggregation", "deduplicate"} {
+		cat := open(t)
+		tab := declare(t, cat, "d.t", "k INT, v INT", "k", opts{"bucket": "1", "merge-engine": engine, "fields.v.aggregate-function": "sum", "compaction.force-up-level-0": "true"})
+		refused := func(c tarn.SchemaChange) {
+			t.Helper()
+			if err := tab.Alter(t.Context(), c); (engine == "aggregation") != errors.Is(err, tarn.ErrInvalid) {
+				t.Fatalf("%s: %v", engine, err)
+			}
+			if _, err := tab.Compact(t.Context(), tarn.CompactOptions{Full: true}); err != nil {
+				t.Fatal(err)
+			}
+			if err := tab.Alter(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if tab, err = tab.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		several := func() {
+			write(t, tab, []string{`{"k":1,"v":1}`, `{"k":2,"v":1}`, `{"k":3,"v":1}`, `{"k":4,"v":1}`, `{"k":5,"v":1}`, `{"k":6,"v":1}`, `{"k":7,"v":1}`})
+			if _, err := tab.Compact(t.Context(), tarn.CompactOptions{Full: true}); err != nil {
+				t.Fatal(err)
+			}
+			write(t, tab, []string{`{"k":1,"v":10}`})
+			if _, err := tab.Compact(t.Context(), tarn.CompactOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		several()
+		refused(tarn.SetOption{Key: "changelog-producer", Value: "lookup"})
+		several()
+		refused(tarn.ResetOption{Key: "changelog-producer"})
+		want := map[string]string{"aggregation": "[1,22]", "deduplicate": "[1,10]"}[engine]
+		same(t, tab, "k,v", "k = 1", want)
 	}
 }

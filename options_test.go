@@ -206,7 +206,6 @@ func TestBucketAppendOrdered(t *testing.T) {
 func TestRefusedOptions(t *testing.T) {
 	c := open(t)
 	for i, x := range []opts{
-		{"delete.force-produce-changelog": "true"},
 		{"type": "format-table"},
 		{"type": "object-table"},
 	} {

@@ -173,13 +173,15 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 var producers = map[string]lsm.Producer{"input": lsm.InputChangelog, "full-compaction": lsm.FullCompactionChangelog, "lookup": lsm.LookupChangelog}
 
 // lookup says what compactions of level 0 do with older rows of its keys at higher levels.
-func (t *Table) lookup() lsm.Lookup {
-	producer := options.ChangelogProducer.Get(t.opts)
-	switch engine := options.MergeEngine.Get(t.opts); {
-	case !t.HasPrimaryKey() || producer == "full-compaction":
+func (t *Table) lookup() lsm.Lookup { return lookupOf(t.opts, t.HasPrimaryKey()) }
+
+func lookupOf(o options.Options, keyed bool) lsm.Lookup {
+	producer := options.ChangelogProducer.Get(o)
+	switch engine := options.MergeEngine.Get(o); {
+	case !keyed || producer == "full-compaction":
 	case engine == "first-row":
 		return lsm.LookupFirst
-	case producer != "lookup" && !options.ForceLookup.Get(t.opts) && !options.DeletionVectors.Get(t.opts):
+	case producer != "lookup" && !options.ForceLookup.Get(o) && !options.DeletionVectors.Get(o):
 	case engine == "deduplicate":
 		return lsm.LookupNewest
 	default:

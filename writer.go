@@ -146,9 +146,6 @@ func (w *Writer) opener() (func(context.Context, datafile.Location, func(write.T
 			return plain.NewWriter(o), nil
 		}, nil
 	}
-	if options.ForceChangelog.Get(t.opts) {
-		return nil, fmt.Errorf("table %s: %w: delete.force-produce-changelog", t.id, ErrUnsupported)
-	}
 	tree, err := t.mergeTree()
 	if err != nil {
 		return nil, err

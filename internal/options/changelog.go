@@ -12,7 +12,6 @@ var (
 	ChangelogFormat      = str("changelog-file.format", "", "Format of changelog files; default is file.format.").fresh(among(dataFormats))
 	ChangelogCompression = str("changelog-file.compression", "", "Compression of changelog files; default is file.compression.").fresh(parquetCompression)
 	ChangelogStats       = str("changelog-file.stats-mode", "", "Statistics of changelog files; default is metadata.stats-mode.").fresh(statsMode)
-	ForceChangelog       = boolean("delete.force-produce-changelog", false, "DELETE and UPDATE write changelogs even where compaction would make them.")
 	ChangelogMin         = atLeast(integer("changelog.num-retained.min", 0, "Changelogs that are kept in any case; default is snapshot.num-retained.min."), 0)
 	ChangelogMax         = atLeast(integer("changelog.num-retained.max", 0, "Changelogs that are kept at most; default is snapshot.num-retained.max."), 0)
 	ChangelogTime        = duration("changelog.time-retained", "", "Time for which changelogs are kept; default is snapshot.time-retained.")
