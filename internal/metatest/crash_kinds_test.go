@@ -14,5 +14,6 @@ var crashKinds = map[string]map[string]string{
 	"partial-update": {
 		"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true", "changelog-producer": "full-compaction", "full-compaction.delta-commits": "1",
 	},
+	"vectors":   {"deletion-vectors.enabled": "true", "changelog-producer": "lookup"},
 	"first-row": {"merge-engine": "first-row", "ignore-delete": "true", "changelog-producer": "lookup"},
 }
