@@ -65,3 +65,17 @@ func retained(d arrow.ArrayData) int64 {
 	}
 	return n
 }
+
+// Pieces cuts a batch so that each piece has about most bytes, as long as it has more than a row.
+func Pieces(rec arrow.RecordBatch, most int64) []arrow.RecordBatch {
+	n := rec.NumRows()
+	parts := min((SizeOf(rec)+most-1)/most, n)
+	if parts <= 1 {
+		return []arrow.RecordBatch{rec}
+	}
+	out := make([]arrow.RecordBatch, 0, parts)
+	for i := range parts {
+		out = append(out, rec.NewSlice(i*n/parts, (i+1)*n/parts))
+	}
+	return out
+}

@@ -1,10 +1,8 @@
 package lsm
 
 import (
-	"github.com/apache/arrow-go/v18/arrow"
-
-	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/kv"
 )
 
 const (
@@ -14,8 +12,6 @@ const (
 	unpacked = 3
 	// leastRows and mostRows are the rows of a batch.
 	leastRows, mostRows = 1, 8192
-	// tempBytes is about the most bytes of a batch of a temporary run: many of them are merged at once.
-	tempBytes = 2 << 20
 
 	// A sorted buffer is gathered in pieces as large as memory allows: its rows lie scattered, so a
 	// piece of a column touches nearly all of the column, and few pieces touch it few times.
@@ -65,24 +61,10 @@ func fit(units [][]span, o *datafile.ReadOptions, fan, target int, memory int64)
 }
 
 // fitTemp does the same for temporary runs, whose batches are known.
-func fitTemp(temp []*tempRun, fan int, memory int64) (int, int) {
+func fitTemp(temp []*kv.Temp, fan int, memory int64) (int, int) {
 	var widest, row int64 = 1, 1
 	for _, x := range temp {
-		widest, row = max(widest, x.batch), max(row, x.row)
+		widest, row = max(widest, x.Batch), max(row, x.Row)
 	}
 	return max(min(fan, int(memory/widest)), 2), int(min(max(memory/4/row, leastRows), mostRows))
-}
-
-// pieces cuts a batch so that each piece has few bytes, as long as it has more than a row.
-func pieces(rec arrow.RecordBatch, most int64) []arrow.RecordBatch {
-	n := rec.NumRows()
-	parts := min((batch.SizeOf(rec)+most-1)/most, n)
-	if parts <= 1 {
-		return []arrow.RecordBatch{rec}
-	}
-	out := make([]arrow.RecordBatch, 0, parts)
-	for i := range parts {
-		out = append(out, rec.NewSlice(i*n/parts, (i+1)*n/parts))
-	}
-	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/kv"
 	"github.com/tarnlake/tarn/internal/manifest"
 )
 
@@ -94,28 +95,28 @@ func TestTemporaryRunsFitIntoMemory(t *testing.T) {
 			b.Append(v)
 		}
 		schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.BinaryTypes.String}}, nil)
-		run, rows := &tempRun{}, int64(0)
-		for _, rec := range pieces(array.NewRecordBatch(schema, []arrow.Array{b.NewArray()}, int64(c.rows)), tempBytes) {
+		run, rows := &kv.Temp{}, int64(0)
+		for _, rec := range batch.Pieces(array.NewRecordBatch(schema, []arrow.Array{b.NewArray()}, int64(c.rows)), kv.TempBytes) {
 			size := batch.SizeOf(rec)
-			if size > tempBytes+tempBytes/8 && rec.NumRows() > 1 {
+			if size > kv.TempBytes+kv.TempBytes/8 && rec.NumRows() > 1 {
 				t.Errorf("%+v: a batch of %d rows has %d bytes", c, rec.NumRows(), size)
 			}
 			rows += rec.NumRows()
-			run.batch, run.row = max(run.batch, size), max(run.row, size/rec.NumRows())
+			run.Batch, run.Row = max(run.Batch, size), max(run.Row, size/rec.NumRows())
 		}
 		if rows != int64(c.rows) {
 			t.Errorf("%+v: %d rows", c, rows)
 		}
-		temp := make([]*tempRun, c.runs)
+		temp := make([]*kv.Temp, c.runs)
 		for i := range temp {
 			temp[i] = run
 		}
 		fan, target := fitTemp(temp, 128, memory)
-		if held := int64(min(fan, c.runs)) * run.batch; held > memory && fan > 2 {
-			t.Errorf("%+v: %d runs of %d bytes at once", c, fan, run.batch)
+		if held := int64(min(fan, c.runs)) * run.Batch; held > memory && fan > 2 {
+			t.Errorf("%+v: %d runs of %d bytes at once", c, fan, run.Batch)
 		}
-		if made := int64(target) * run.row; made > memory/4 && target > 1 {
-			t.Errorf("%+v: results of %d rows of %d bytes", c, target, run.row)
+		if made := int64(target) * run.Row; made > memory/4 && target > 1 {
+			t.Errorf("%+v: results of %d rows of %d bytes", c, target, run.Row)
 		}
 		if usual := fan > 100 && target == mostRows; usual != c.usual {
 			t.Errorf("%+v: %d runs at once, results of %d rows", c, fan, target)

@@ -244,10 +244,10 @@ func (s *source) runs(units [][]span, j *job, o datafile.ReadOptions) []kv.Run {
 
 // passes merges groups of neighbouring runs into temporary ones until there are few enough.
 func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.ReadOptions, fan, target int) (grouped, error) {
-	var temp []*tempRun
+	var temp []*kv.Temp
 	fail := func(err error) (grouped, error) {
 		for _, x := range temp {
-			err = errors.Join(err, x.remove())
+			err = errors.Join(err, x.Remove())
 		}
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (s *source) passes(ctx context.Context, units [][]span, j *job, o datafile.
 	if err != nil {
 		return fail(err)
 	}
-	return &tempMerge{Merger: kv.NewMerger(append(first, tempRuns(temp)...), j.layout, target), temp: temp}, nil
+	return &tempMerge{Merger: kv.NewMerger(append(first, kv.TempRuns(temp)...), j.layout, target), temp: temp}, nil
 }
 
 // alone is a file that overlaps no other: each row is a group.

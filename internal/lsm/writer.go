@@ -42,7 +42,7 @@ type Writer struct {
 	levels *levels
 	buf    *sortBuffer
 	next   int64 // sequence number
-	temp   []*tempRun
+	temp   []*kv.Temp
 	task   *Task
 	err    error
 	stale  error // see Stale
@@ -176,7 +176,7 @@ func (w *Writer) FlushMemory(ctx context.Context) error {
 	s := w.t.c.Spill
 	used := int64(0)
 	for _, x := range w.temp {
-		used += x.size
+		used += x.Size
 	}
 	if !s.Buffer || s.MaxDisk > 0 && used >= s.MaxDisk {
 		return w.flush(ctx, false)
@@ -195,7 +195,7 @@ func (w *Writer) spill(ctx context.Context) error {
 	}
 	w.temp = append(w.temp, x)
 	if f := w.t.c.Events.Spill; f != nil {
-		f(Spill{Location: w.o.Location, Rows: int64(w.buf.len()), Bytes: x.size})
+		f(Spill{Location: w.o.Location, Rows: int64(w.buf.len()), Bytes: x.Size})
 	}
 	w.buf.reset()
 	return nil
@@ -314,7 +314,7 @@ func (w *Writer) writeGroups(g *kv.Groups, data, log FileWriter) error {
 func (w *Writer) buffered(ctx context.Context) (grouped, int64, error) {
 	rowsIn := int64(w.buf.len())
 	for _, x := range w.temp {
-		rowsIn += x.rows
+		rowsIn += x.Rows
 	}
 	rows, err := w.buf.sorted()
 	if err != nil || len(w.temp) == 0 {
@@ -324,7 +324,7 @@ func (w *Writer) buffered(ctx context.Context) (grouped, int64, error) {
 	if w.temp, err = w.t.reduce(ctx, w.temp, w.buf.job, fan, target); err != nil {
 		return nil, 0, err
 	}
-	runs := tempRuns(w.temp)
+	runs := kv.TempRuns(w.temp)
 	if w.buf.len() > 0 {
 		memory := &rawReader{in: rows, job: w.buf.job.raw()}
 		runs = append(runs, kv.Run{Name: "sort buffer", Open: func(context.Context) (batch.Reader, error) { return memory, nil }})

@@ -228,7 +228,7 @@ func (w *Writer) Close(ctx context.Context) error {
 		w.task = nil
 	}
 	for _, x := range w.temp {
-		errs = append(errs, x.remove())
+		errs = append(errs, x.Remove())
 	}
 	w.temp, w.buf = nil, nil
 	before := map[string]bool{}

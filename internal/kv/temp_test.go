@@ -1,4 +1,4 @@
-package lsm
+package kv
 
 import (
 	"errors"
@@ -9,18 +9,16 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/tarnlake/tarn/internal/mergefn"
 	"github.com/tarnlake/tarn/internal/paths"
 )
 
 // A temporary file has no name while it is in use, so that a process that is killed leaves nothing behind.
-func TestSpillLeavesNothingBehind(t *testing.T) {
+func TestTempLeavesNothingBehind(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Log("files that are open keep their names here")
 		return
 	}
-	x := newFixture(t, t.TempDir(), func(c *Config, _ *mergefn.Config) { c.Spill.Dir = t.TempDir() })
-	r, err := x.table.newTempRun()
+	r, err := NewTemp(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,22 +28,22 @@ func TestSpillLeavesNothingBehind(t *testing.T) {
 	if names, err := filepath.Glob(filepath.Dir(r.path) + "/*"); err != nil || len(names) > 0 {
 		t.Errorf("%v, %v", names, err)
 	}
-	if err := r.remove(); err != nil {
+	if err := r.Remove(); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.f.WriteString("more"); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the file is still open: %v", err)
 	}
-	if err := r.remove(); err != nil {
+	if err := r.Remove(); err != nil {
 		t.Errorf("removed again: %v", err)
 	}
 }
 
 // A folder for temporary files that is not there, or full, is told with what to do, and is no damage of the table.
-func TestSpillFolder(t *testing.T) {
-	x := newFixture(t, t.TempDir(), func(c *Config, _ *mergefn.Config) { c.Spill.Dir = filepath.Join(t.TempDir(), "none") })
-	_, err := x.table.newTempRun()
-	if !errors.Is(err, paths.ErrInvalid) || !strings.Contains(err.Error(), "there is no folder "+x.table.c.Spill.Dir) || !strings.Contains(err.Error(), "TMPDIR") {
+func TestTempFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	_, err := NewTemp(dir)
+	if !errors.Is(err, paths.ErrInvalid) || !strings.Contains(err.Error(), "there is no folder "+dir) || !strings.Contains(err.Error(), "TMPDIR") {
 		t.Error(err)
 	}
 	if err := spillError("/tmp", syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR") {
