@@ -7,12 +7,14 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/tarnlake/tarn/internal/appendtbl"
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/options"
@@ -37,6 +39,11 @@ type CompactOptions struct {
 	Partitions []map[string]*string
 	// IdleTime leaves out partitions that got a file less than this ago; 0: none.
 	IdleTime time.Duration
+	// OrderBy names columns by whose values the rows of each partition are sorted, so that filters on them leave out files and
+	// pages. All files are merged. It is for tables without a key and without buckets (bucket = -1).
+	OrderBy []string
+	// Order is how: "order" (or "") by the first column, then the second; "zorder" and "hilbert" by all of them alike.
+	Order string
 }
 
 // Compact merges files, commits, and waits for it: the buckets that cost readers most first, in several commits if there
@@ -104,7 +111,31 @@ func (t *Table) compaction(ctx context.Context, o CompactOptions) (*compaction, 
 	if options.FullCompactionDelta.Get(t.opts) == 1 && t.HasPrimaryKey() {
 		c.full = true // as each commit of a writer does
 	}
+	if len(o.OrderBy) > 0 || o.Order != "" {
+		if c.t, err = c.t.ordered(ctx, o); err != nil {
+			return nil, err
+		}
+		c.full = true
+	}
 	return c, nil
+}
+
+// ordered is the table whose compactions sort the rows.
+func (t *Table) ordered(ctx context.Context, o CompactOptions) (*Table, error) {
+	switch i := slices.IndexFunc(o.OrderBy, func(c string) bool { return slices.Contains(t.schema.PartitionKeys, c) }); {
+	case t.HasPrimaryKey(), t.buckets() != -1:
+		return nil, invalid("compact table %s: rows are sorted in tables without a key and without buckets (bucket = -1) only", t.id)
+	case i >= 0:
+		return nil, invalid("compact table %s: order by %s: it is the same in all rows of a partition", t.id, o.OrderBy[i])
+	}
+	memory := options.WriteBuffer.Get(t.opts) / int64(runtime.GOMAXPROCS(0)) // so many partitions are sorted at a time
+	order, err := appendtbl.NewOrder(cmp.Or(strings.ToLower(o.Order), "order"), t.schema.Fields, o.OrderBy, max(memory, 1<<20))
+	if err != nil {
+		return nil, invalid("compact table %s: %v", t.id, err)
+	}
+	n := t.bare()
+	n.order = order
+	return n, n.use(ctx, t.schema)
 }
 
 // dueBucket is a bucket with something to compact.

@@ -21,7 +21,8 @@ type TablesCompactOptions struct {
 	// Options replace those of each table, as Table.With does.
 	Options map[string]string
 	// Watch goes on until the context ends: tables are looked at again as soon as they have a new snapshot, or partitions
-	// become idle. It excludes Full, unless IdleTime is given: all would be rewritten for each snapshot.
+	// become idle. It excludes OrderBy, and Full unless IdleTime is given: all would be
+	// rewritten for each snapshot.
 	Watch bool
 	// Interval is how long Watch waits before it looks for new snapshots and tables; 0 is 10 seconds.
 	Interval time.Duration
@@ -137,6 +138,9 @@ type tableWork struct {
 func compactTables(ctx context.Context, o TablesCompactOptions, s *service) error {
 	if o.Watch && o.Full && o.IdleTime == 0 {
 		return invalid("compact tables: Watch with Full would rewrite all files for each snapshot; Full goes with IdleTime, or without Watch")
+	}
+	if o.Watch && len(o.OrderBy) > 0 {
+		return invalid("compact tables: Watch with OrderBy would sort all rows again for each snapshot")
 	}
 	if o.Interval <= 0 {
 		o.Interval = 10 * time.Second

@@ -61,6 +61,8 @@ type Table struct {
 
 	rescaleTo int // buckets that partitions get, where they have numbers of their own; 0: as they are
 
+	order *appendtbl.Order // that compactions bring rows without a key into; nil: that of writing
+
 	pinned bool
 	pin    *snapshot.Snapshot // that scans read, if pinned; nil: none
 }
@@ -89,7 +91,7 @@ func newTable(e *env, id Ident, path string, m *schema.Manager, dynamic map[stri
 
 // bare is the table once more, without what use makes.
 func (t *Table) bare() *Table {
-	return &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic, rescaleTo: t.rescaleTo}
+	return &Table{env: t.env, id: t.id, path: t.path, schemas: t.schemas, snaps: t.snaps, dynamic: t.dynamic, rescaleTo: t.rescaleTo, order: t.order}
 }
 
 // use makes everything that depends on schema and options.
@@ -233,7 +235,8 @@ func (t *Table) plainTable() *appendtbl.Table {
 		Store: appendtbl.Files(t.files), Fields: t.schema.Fields, Ordered: t.buckets() > 0 && options.BucketOrdered.Get(o), IgnoreDelete: options.IgnoreDelete.Get(o),
 		// Compaction here does not write the ids of rows.
 		WriteOnly: options.WriteOnly.Get(o) || options.RowTracking.Get(o), ForceCompact: options.ForceCompact.Get(o), Compaction: t.plainEvents(), Gone: t.gone(),
-		Pick: appendtbl.PickOptions{TargetSize: t.targetFileSize(), MinFiles: options.MinFileNum.Get(o), SmallRatio: ratio, OpenCost: options.SplitOpenCost.Get(o), RewriteAll: options.ForceRewrite.Get(o)},
+		Order: t.order,
+		Pick:  appendtbl.PickOptions{TargetSize: t.targetFileSize(), MinFiles: options.MinFileNum.Get(o), SmallRatio: ratio, OpenCost: options.SplitOpenCost.Get(o), RewriteAll: options.ForceRewrite.Get(o)},
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 
 // compact is the procedure of one table.
 func (s *Session) compact(ctx context.Context, t *tarn.Table, a map[string]string) (string, error) {
-	for _, k := range []string{"order_strategy", "order_by", "where", "buckets"} {
+	for _, k := range []string{"where", "buckets"} {
 		if a[k] != "" {
 			return "", fmt.Errorf("sys.compact: argument %s is %w", k, tarn.ErrUnsupported)
 		}
@@ -28,6 +28,18 @@ func (s *Session) compact(ctx context.Context, t *tarn.Table, a map[string]strin
 	}
 	if o.Partitions, err = partitionSpecs(t, a["partitions"]); err != nil {
 		return "", err
+	}
+	o.Order = a["order_strategy"]
+	for c := range strings.SplitSeq(a["order_by"], ",") {
+		if c = strings.TrimSpace(c); c != "" {
+			o.OrderBy = append(o.OrderBy, c)
+		}
+	}
+	switch {
+	case (o.Order == "") != (len(o.OrderBy) == 0):
+		return "", fmt.Errorf("%w: sys.compact: order_strategy and order_by go together", tarn.ErrInvalid)
+	case o.Order != "" && o.IdleTime > 0:
+		return "", fmt.Errorf("%w: sys.compact: partition_idle_time does not go with order_by", tarn.ErrInvalid)
 	}
 	with, err := pairs("options", a["options"])
 	if err != nil {

@@ -242,7 +242,9 @@ func TestCallArguments(t *testing.T) {
 		{`sys.compact('t', full => 'maybe')`, "neither true nor false", tarn.ErrInvalid},
 		{`sys.compact('t', '', '', '', '', '', '', '', '', '', 1)`, "takes table, partitions", tarn.ErrInvalid},
 		{`sys.compact('t', 'x=1')`, "no partition column x", tarn.ErrInvalid},
-		{`sys.compact('t', order_strategy => 'order', order_by => 'id')`, "order_strategy", tarn.ErrUnsupported},
+		{`sys.compact('t', order_strategy => 'order', order_by => 'id')`, "without a key", tarn.ErrInvalid},
+		{`sys.compact('t', order_strategy => 'order')`, "go together", tarn.ErrInvalid},
+		{`sys.compact('t', where => 'id > 1')`, "argument where", tarn.ErrUnsupported},
 		{`sys.compact('t', options => 'x')`, "key=value", tarn.ErrInvalid},
 		{`sys.compact('t', partition_idle_time => 'x')`, "length of time", tarn.ErrInvalid},
 		{`sys.compact('t', compact_strategy => 'x')`, "neither full nor minor", tarn.ErrInvalid},
@@ -282,6 +284,8 @@ func TestCallArguments(t *testing.T) {
 	want(t, s, `CALL sys.compact('u', compact_strategy => 'minor'); CALL sys.compact('u', '', '', '', '', '', '1 d', 'full')`, "nothing to compact / nothing to compact")
 	want(t, s, `CALL sys.compact_database('', '', '', 'db\.u'); CALL sys.compact_database('db', 'divided', '', '', '', '', 'full')`,
 		"db.t: nothing to compact / db.t: nothing to compact / db.u: compacted, snapshot 3")
+	must(t, s, `CREATE TABLE w (a INT, b INT); INSERT INTO w VALUES (3, 1), (NULL, 2), (1, 3)`)
+	want(t, s, `CALL sys.compact('w', order_strategy => 'order', order_by => 'a'); SELECT * FROM w`, "compacted, snapshot 2 / (null)|2 / 1|3 / 3|1")
 	want(t, s, `CALL sys.reset_consumer('t', 'c', 2); SELECT * FROM t$consumers; CALL sys.reset_consumer('t', 'c'); SELECT count(*) FROM t$consumers`, "consumer c goes on at 2 / c|2 / consumer c deleted / 0")
 	// An age is counted from the session's clock: what was written just now is two days old for it.
 	orphan := filepath.Join(cat.Warehouse(), "db.db", "t", "bucket-0", "data-00000000-0000-0000-0000-000000000000-0.parquet")

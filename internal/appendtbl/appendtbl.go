@@ -51,6 +51,7 @@ type Config struct {
 	WriteOnly    bool // write-only: no compaction
 	ForceCompact bool // commit.force-compact: Prepare waits for compaction
 	Pick         PickOptions
+	Order        *Order // compactions of all files sort the rows of a bucket; nil: rows keep their order
 	// Gone gives the rows of files of a bucket that are deleted, by name of file, and where that is said; nil where there is no such thing.
 	Gone       func(ctx context.Context, loc datafile.Location, files []*manifest.DataFile) (map[string]format.Rows, []manifest.AppliedVector, error)
 	Compaction func(Compaction) // is told of compactions; may be nil; safe for concurrent use

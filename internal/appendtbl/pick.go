@@ -74,7 +74,18 @@ func (o PickOptions) Pick(files []*manifest.DataFile, ordered, all bool) [][]*ma
 // Due gives those of the files of a bucket that a compaction would join now, all that can be if all; none if there is nothing
 // to do. It reads no files.
 func (t *Table) Due(files []*manifest.DataFile, all bool) []*manifest.DataFile {
-	return slices.Concat(t.c.Pick.Pick(files, t.c.Ordered, all)...)
+	return slices.Concat(t.pick(files, all)...)
+}
+
+// pick chooses groups of files to join. Those that are to be sorted are one group.
+func (t *Table) pick(files []*manifest.DataFile, all bool) [][]*manifest.DataFile {
+	switch {
+	case t.c.Order == nil:
+		return t.c.Pick.Pick(files, t.c.Ordered, all)
+	case !all || len(files) == 0:
+		return nil
+	}
+	return [][]*manifest.DataFile{slices.SortedFunc(slices.Values(files), inOrder)}
 }
 
 func (o PickOptions) neighbours(files []*manifest.DataFile, all bool) [][]*manifest.DataFile {

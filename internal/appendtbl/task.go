@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/tarnlake/tarn/internal/datafile"
 	"github.com/tarnlake/tarn/internal/fileio"
 	"github.com/tarnlake/tarn/internal/format"
@@ -153,10 +155,8 @@ func (k *Task) join(ctx context.Context, group []*manifest.DataFile) (after []*m
 		}
 	}()
 	p := pending{w: w}
-	for _, f := range group {
-		if err := k.copyFile(ctx, f, gone[f.Name], &p); err != nil {
-			return nil, err
-		}
+	if err := k.rows(ctx, group, gone, func(rec arrow.RecordBatch) error { return p.add(rec, nil) }); err != nil {
+		return nil, err
 	}
 	if err := p.flush(); err != nil {
 		return nil, err
@@ -164,7 +164,31 @@ func (k *Task) join(ctx context.Context, group []*manifest.DataFile) (after []*m
 	return w.Close()
 }
 
-func (k *Task) copyFile(ctx context.Context, f *manifest.DataFile, gone format.Rows, p *pending) (err error) {
+// rows gives the rows of files, in their order or sorted.
+func (k *Task) rows(ctx context.Context, group []*manifest.DataFile, gone map[string]format.Rows, do func(arrow.RecordBatch) error) (err error) {
+	add, end := do, func() error { return nil }
+	if k.t.c.Order != nil {
+		s := &sorter{o: k.t.c.Order}
+		defer func() { err = errors.Join(err, s.close()) }()
+		add = func(rec arrow.RecordBatch) error { return s.add(ctx, rec) }
+		end = func() error {
+			return s.each(ctx, func(rec arrow.RecordBatch) error {
+				if k.cancel.Load() {
+					return errCanceled
+				}
+				return do(rec)
+			})
+		}
+	}
+	for _, f := range group {
+		if err := k.copyFile(ctx, f, gone[f.Name], add); err != nil {
+			return err
+		}
+	}
+	return end()
+}
+
+func (k *Task) copyFile(ctx context.Context, f *manifest.DataFile, gone format.Rows, add func(arrow.RecordBatch) error) (err error) {
 	r, err := k.t.c.Store.Open(ctx, k.loc, f, datafile.ReadOptions{Fields: k.t.c.Fields, Gone: gone})
 	if err != nil {
 		return err
@@ -181,7 +205,7 @@ func (k *Task) copyFile(ctx context.Context, f *manifest.DataFile, gone format.R
 		if err != nil {
 			return err
 		}
-		if err := p.add(b.RecordBatch, nil); err != nil {
+		if err := add(b.RecordBatch); err != nil {
 			return err
 		}
 	}

@@ -155,7 +155,7 @@ func (w *Writer) trigger(ctx context.Context, all bool) error {
 	if w.task != nil || w.stale != nil || w.t.c.WriteOnly && !all {
 		return nil
 	}
-	groups := w.t.c.Pick.Pick(w.files, w.t.c.Ordered, all)
+	groups := w.t.pick(w.files, all)
 	if len(groups) == 0 {
 		return nil
 	}

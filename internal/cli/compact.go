@@ -39,6 +39,8 @@ regular expressions that match the whole name, of a database, or database.table.
 	fl.StringVar(&f.o.Include, "include", "", "tables whose name database.table this matches")
 	fl.StringVar(&f.o.Exclude, "exclude", "", "but those whose name database.table this matches")
 	fl.StringVar(&f.idle, "partition-idle-time", "", "only partitions that got no files for so long (1h, 2 d)")
+	fl.StringSliceVar(&f.o.OrderBy, "order-by", nil, "sort the rows by these columns, a,b (tables without a key and buckets)")
+	fl.StringVar(&f.o.Order, "order", "", "how to sort: order, zorder, hilbert")
 	fl.StringArrayVar(&f.options, "option", nil, "table option for this compaction, key=value")
 	fl.BoolVar(&f.o.Watch, "watch", false, "go on: compact as tables get new snapshots, until a signal")
 	fl.StringVar(&f.interval, "interval", "10s", "with --watch, how often to look for new snapshots")
@@ -74,6 +76,10 @@ func (a *app) compact(cmd *cobra.Command, args []string, f *compactFlags) error 
 		return usage(errors.New("names of tables exclude --all, --database, --include and --exclude"))
 	case !patterns && len(args) == 0:
 		return hint(usage(errors.New("no table is named")), "--all compacts all tables of the warehouse, --database and --include some of them")
+	case len(f.o.OrderBy) == 0 && f.o.Order != "":
+		return usage(errors.New("--order sorts by the columns of --order-by, and there are none"))
+	case len(f.o.OrderBy) > 0 && f.o.Watch:
+		return usage(errors.New("--watch with --order-by would sort all rows again for each snapshot"))
 	case f.o.Watch && f.o.Full && f.o.IdleTime == 0:
 		return usage(errors.New("--watch with --full would rewrite all files for each snapshot; --full goes with --partition-idle-time, or without --watch"))
 	}
