@@ -17,7 +17,10 @@ import (
 // what it is, and the table is the same as one without a changelog, whatever engine, levels, files that are only moved, merges
 // of more runs than are merged at once.
 func TestChangelogLookup(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(tarntest.Seed(t), 5))
+	rnd, rounds := rand.New(rand.NewPCG(tarntest.Seed(t), 5)), 16
+	if testing.Short() {
+		rounds = 7
+	}
 	for _, more := range []opts{
 		{},
 		{"num-levels": "3", "num-sorted-run.compaction-trigger": "2", "target-file-size": "1 kb"},
@@ -43,7 +46,7 @@ func TestChangelogLookup(t *testing.T) {
 		tab := declare(t, cat, "d.t", "k INT, s INT, v STRING", "k", o)
 		state := map[int]string{}
 		after, updates := int64(0), 0
-		for round := range 16 {
+		for round := range rounds {
 			var in []string
 			from := rnd.IntN(300)
 			for range 1 + rnd.IntN(60) {
