@@ -156,7 +156,15 @@ func (w *Writer) keySplits(ctx context.Context, ask plan.Request) (*snapshot.Sna
 	})
 	for k := range changed {
 		loc := datafile.Location{Partition: []byte(k.partition), Bucket: k.bucket}
-		splits = append(splits, plan.Split{Partition: loc.Partition, Bucket: loc.Bucket, TotalBuckets: dynamicBuckets, Files: w.afterwards(loc, files[k])})
+		s := plan.Split{Partition: loc.Partition, Bucket: loc.Bucket, TotalBuckets: dynamicBuckets, Files: w.afterwards(loc, files[k])}
+		vectors, err := w.vectorsUpon(ctx, loc)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, f := range s.Files {
+			s.Vectors = append(s.Vectors, vectors.Place(f.Name))
+		}
+		splits = append(splits, s)
 	}
 	return snap, splits, nil
 }

@@ -3,6 +3,8 @@ package tarn_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/tarntest"
 )
 
 func crossingTable(t *testing.T, o opts) *tarn.Table {
@@ -364,5 +367,65 @@ func TestCrossingOverwrite(t *testing.T) {
 	})
 	if !errors.Is(err, tarn.ErrConflict) {
 		t.Errorf("a key that came to another partition meanwhile: %v", err)
+	}
+}
+
+// TestCrossingHistory: whatever rows come, by whichever of the ways to write, a key is in the partition that its last row named, with deletion
+// vectors and without.
+func TestCrossingHistory(t *testing.T) {
+	ctx := t.Context()
+	for _, o := range []opts{nil, {"deletion-vectors.enabled": "true"}, {"changelog-producer": "lookup"}} {
+		tab := crossingTable(t, o)
+		rnd := rand.New(rand.NewPCG(uint64(tarntest.Seed(t)), 1))
+		want, number := map[int]string{}, int64(0)
+		var w *tarn.Writer
+		var before *tarn.Prepared
+		for step := range 40 {
+			if w == nil || before != nil || rnd.IntN(3) == 0 {
+				if w != nil && w.Close() != nil {
+					t.Fatal("close")
+				}
+				var err error
+				if w, err = tab.NewWriter(ctx, &tarn.WriterOptions{User: "one", WaitCompaction: true, After: []*tarn.Prepared{before}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var lines []string
+			for range 1 + rnd.IntN(8) {
+				k, p := rnd.IntN(12), []string{"a", "b", ""}[rnd.IntN(3)]
+				line := crossingRow(p, k, step)
+				if want[k] = line; rnd.IntN(4) == 0 {
+					line = strings.Replace(line, "{", `{"_kind":"-D",`, 1)
+					delete(want, k)
+				}
+				lines = append(lines, line)
+			}
+			if err := w.Write(ctx, rows(t, tab, lines...)); err != nil {
+				t.Fatalf("%v, step %d: %v", o, step, err)
+			}
+			p, err := w.Prepare(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before == nil && rnd.IntN(3) == 0 {
+				before = p
+				continue
+			}
+			number++
+			r, err := tab.Commit(ctx, tarn.CommitID{User: "one", Number: number}, before, p)
+			if err == nil {
+				err = w.Done(r)
+			}
+			if err != nil {
+				t.Fatalf("%v, step %d: %v", o, step, err)
+			}
+			before = nil
+			if got := read(t, tab, tarn.ScanOptions{}); !slices.Equal(got, slices.Sorted(maps.Values(want))) {
+				t.Fatalf("%v, step %d: rows\n%q, want\n%q", o, step, got, slices.Sorted(maps.Values(want)))
+			}
+		}
+		if before != nil && tab.Abort(ctx, before) != nil || w.Close() != nil {
+			t.Fatal("close")
+		}
 	}
 }

@@ -177,3 +177,42 @@ func TestFailedCommitLeavesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestAfterCommitted: a writer that goes on from what another has prepared knows of its files once, after they were committed, too: in
+// buckets that it comes to later.
+func TestAfterCommitted(t *testing.T) {
+	ctx := t.Context()
+	tab := declare(t, open(t), "d.t", "p STRING,k INT,v INT", "p,k", opts{"bucket": "1", "full-compaction.delta-commits": "1"}, "p")
+	prepare := func(after *tarn.Prepared, line string) (*tarn.Writer, *tarn.Prepared) {
+		t.Helper()
+		w, err := tab.NewWriter(ctx, &tarn.WriterOptions{After: []*tarn.Prepared{after}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { w.Close() })
+		if err := w.Write(ctx, rows(t, tab, line)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := w.Prepare(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w, p
+	}
+	_, first := prepare(nil, `{"p":"b","k":1,"v":1}`)
+	w, second := prepare(first, `{"p":"a","k":1,"v":1}`)
+	r, err := tab.Commit(ctx, tarn.CommitID{User: "u", Number: 1}, first, second)
+	if err == nil {
+		err = w.Done(r)
+	}
+	if err == nil {
+		err = w.Write(ctx, rows(t, tab, `{"p":"b","k":1,"v":2}`))
+	}
+	if err == nil {
+		_, err = w.Commit(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, tab, "p,k,v", "", `["a",1,1]`, `["b",1,2]`)
+}

@@ -323,6 +323,9 @@ func (w *Writer) Done(r CommitResult) error {
 	if err != nil {
 		return w.t.wrap(err)
 	}
+	if r.SnapshotID > 0 && w.w.Settled() {
+		w.o.After = nil // it is part of the table now; no bucket is being opened
+	}
 	if w.cross != nil && r.SnapshotID > 0 {
 		w.cross.Advance(r.SnapshotID)
 		w.renewed = false

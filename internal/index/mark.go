@@ -37,6 +37,14 @@ func (s *Store) BucketOf(entries []manifest.IndexEntry, partition []byte, bucket
 	return b, nil
 }
 
+// Place says where the deletion vector of a file is, nil if it has none. A nil Bucket has none.
+func (b *Bucket) Place(file string) *Place {
+	if b == nil {
+		return nil
+	}
+	return b.places.Of(b.partition, b.bucket, file)
+}
+
 // Applied reads the vectors of those of the data files that have one: the rows that they delete, by name of file, and where
 // that is said.
 func (b *Bucket) Applied(ctx context.Context, files []*manifest.DataFile) (map[string]*Vector, []manifest.AppliedVector, error) {

@@ -25,6 +25,7 @@ func TestCrossingPartitions(t *testing.T) {
 		"partial-update": {[]string{"k"}, []string{"p"}, map[string]string{"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}, false},
 		"aggregation":    {[]string{"s", "k"}, []string{"p", "q"}, map[string]string{"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}, false},
 		"lookup":         {[]string{"k"}, []string{"p"}, map[string]string{"changelog-producer": "lookup"}, true},
+		"vectors":        {[]string{"k"}, []string{"p"}, map[string]string{"deletion-vectors.enabled": "true"}, true},
 		"first-row":      {[]string{"k"}, []string{"p"}, map[string]string{"merge-engine": "first-row", "ignore-delete": "true"}, true},
 	} {
 		d := definition{
