@@ -201,3 +201,26 @@ func TestVectorsLost(t *testing.T) {
 		}
 	}
 }
+
+// B079: one compaction sees what lies in level 0, though readers pass it over, and shows it.
+func TestCompactShowsLevelZero(t *testing.T) {
+	for name, o := range map[string]opts{
+		"vectors": {"deletion-vectors.enabled": "true"}, "first-row": {"merge-engine": "first-row"}, "lookup": {"changelog-producer": "lookup"},
+	} {
+		for _, full := range []bool{true, false} {
+			o["write-only"] = "true"
+			tab := declare(t, open(t), "d.t", "k! INT, v INT", "", o)
+			put(t, tab, []string{"[1,1]"}, []string{"[2,2]"}, []string{"[3,3]"})
+			now, err := tab.With(t.Context(), map[string]string{"write-only": "false"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := now.Compact(t.Context(), tarn.CompactOptions{Full: full}); err != nil {
+				t.Fatal(err)
+			}
+			if same(t, tab, "", "", "[1,1]", "[2,2]", "[3,3]"); t.Failed() {
+				t.Fatalf("%s, full: %v", name, full)
+			}
+		}
+	}
+}

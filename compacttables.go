@@ -185,8 +185,8 @@ func (s *service) round(ctx context.Context) error {
 		}
 		s.tell(x, err)
 		if err != nil {
+			failed.Tables, failed.Errs = append(failed.Tables, s.nameOf(x)), append(failed.Errs, err) // the name is of the open table
 			x.w.seen, x.w.t = nil, nil
-			failed.Tables, failed.Errs = append(failed.Tables, s.nameOf(x)), append(failed.Errs, err)
 		}
 	}
 	for _, name := range names {

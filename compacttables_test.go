@@ -68,6 +68,13 @@ func TestCompactTables(t *testing.T) {
 	if !errors.As(err, &failed) || !slices.Equal(failed.Tables, []string{"ods.bad"}) || failed.Of != 5 || !strings.Contains(err.Error(), "ods.bad") {
 		t.Errorf("%v", err)
 	}
+	bad, err := cat.Table(t.Context(), "ods.bad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tarn.CompactTables(t.Context(), []*tarn.Table{bad}, tarn.TablesCompactOptions{}); !errors.As(err, &failed) || !slices.Equal(failed.Tables, []string{"ods.bad"}) {
+		t.Errorf("opened before: %v", err)
+	}
 	if want := []string{"ods.many", "shop.orders", "ods.few"}; !slices.Equal(order, want) {
 		t.Errorf("compacted in the order %v, want %v", order, want)
 	}

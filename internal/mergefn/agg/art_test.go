@@ -106,7 +106,7 @@ func TestLongBitmaps(t *testing.T) {
 	if err := l.add(values[0], false); err != nil || !equalLongs(l, longsOf([]uint64{1, 2, 1 << 40, 1<<40 + 1<<20})) || values[1] != nil {
 		t.Errorf("%v %v", l, err)
 	}
-	if _, err := fold(t, "rbm64", "BYTES", nil, "+"+text(1)+` +"AQ=="`); err == nil || !strings.Contains(err.Error(), "rbm64: a value of 1 bytes is no Roaring bitmap") {
+	if _, err := fold(t, "rbm64", "BYTES", nil, "+"+text(1)+` +"AQ=="`); err == nil || !strings.Contains(err.Error(), "a value of 1 bytes is no Roaring bitmap") {
 		t.Error(err)
 	}
 }

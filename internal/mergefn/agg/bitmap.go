@@ -14,8 +14,8 @@ import (
 
 // sets unites sets, which the column has as bytes.
 type sets struct {
-	name, what string // of the function, and what its values are
-	make       func() set
+	what string // a value is
+	make func() set
 }
 
 // set is a set, or a sketch of one, that grows by others in bytes.
@@ -30,7 +30,7 @@ func newSets(name, what string, empty func() set) func(Config) (Func, error) {
 		if c.Field.Type.Kind != types.Varbinary {
 			return nil, wrongType(name, c, "VARBINARY")
 		}
-		return &sets{name, what, empty}, nil
+		return &sets{what, empty}, nil
 	}
 }
 
@@ -68,7 +68,7 @@ func (f *sets) Fold(in *Input) (Result, error) {
 		case all != nil:
 			b, err := all.bytes()
 			if err != nil {
-				return Result{}, fmt.Errorf("%s: writing a %s: %w", f.name, f.what, err)
+				return Result{}, fmt.Errorf("writing a %s: %w", f.what, err)
 			}
 			out.Append(b)
 		case some:
@@ -83,7 +83,7 @@ func (f *sets) Fold(in *Input) (Result, error) {
 // unite adds a set in bytes to another.
 func (f *sets) unite(all set, v []byte, older bool) error {
 	if err := all.add(v, older); err != nil {
-		return fmt.Errorf("%s: a value of %d bytes is no %s in the format of the function: %w", f.name, len(v), f.what, err)
+		return fmt.Errorf("a value of %d bytes is no %s in the format of the function: %w", len(v), f.what, err)
 	}
 	return nil
 }

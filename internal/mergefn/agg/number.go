@@ -68,7 +68,7 @@ func (f *arithmetic[T]) noRoom(a, b T, retract bool) error {
 	if retract {
 		s = f.take
 	}
-	return fmt.Errorf("%s %s %s is no value of type %s", f.text(a), s.sign, f.text(b), f.t)
+	return fmt.Errorf("%s %s %s is no value of type %s; give the column a wider type", f.text(a), s.sign, f.text(b), f.t)
 }
 
 func (f *arithmetic[T]) text(v T) string {
