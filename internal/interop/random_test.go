@@ -96,6 +96,9 @@ func (r *randomTable) create(t *testing.T, l lake, name string) {
 		if maybe("ignore-delete", "true"); opts["ignore-delete"] != "" {
 			r.deletes = false
 		}
+		maybe("changelog-producer", "input", "full-compaction", "lookup", "lookup")
+		maybe("changelog-producer.row-deduplicate", "true")
+		maybe("lookup-compact", "gentle")
 		maybe("num-sorted-run.compaction-trigger", "2", "3", "4")
 		maybe("num-levels", "2", "3", "5")
 		maybe("compaction.size-ratio", "0", "50")
