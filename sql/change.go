@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/tarnlake/tarn"
 	"github.com/tarnlake/tarn/sql/parse"
 	"github.com/tarnlake/tarn/types"
@@ -42,39 +44,8 @@ func (s *Session) changing(ctx context.Context, n parse.TableName, what string) 
 			return nil, err
 		}
 	}
-	if why, hint := unchangeable(t, what); why != "" {
-		return nil, &Error{Msg: fmt.Sprintf("%s: %v: %s of table %s", what, tarn.ErrUnsupported, why, t.Name()), Hint: hint, Err: tarn.ErrUnsupported}
-	}
 	c.fields, err = t.Fields()
 	return c, err
-}
-
-// unchangeable says why the merge engine of a table makes nothing of the rows that an UPDATE or DELETE writes, and what to do
-// instead; "" if it does. The reference allows the same.
-func unchangeable(t *tarn.Table, what string) (why, hint string) {
-	o := t.Options()
-	isTrue := func(key string) bool { return strings.EqualFold(o[key], "true") }
-	e := o["merge-engine"]
-	why = "the merge engine " + e
-	switch {
-	case !t.HasPrimaryKey(), e == "", e == "deduplicate":
-		return "", ""
-	case what == "UPDATE" && e == "partial-update":
-		return "", ""
-	case what == "UPDATE" && e == "aggregation":
-		return why, "it folds rows into what is there: INSERT rows that lead to the values you want"
-	case what == "UPDATE":
-		return why, "the first row of a key stays"
-	case e == "partial-update" && (isTrue("partial-update.remove-record-on-delete") || o["partial-update.remove-record-on-sequence-group"] != ""):
-		return "", ""
-	case e == "partial-update":
-		return why, "set partial-update.remove-record-on-delete to true, or partial-update.remove-record-on-sequence-group if it has sequence groups"
-	case e == "aggregation" && isTrue("aggregation.remove-record-on-delete"):
-		return "", ""
-	case e == "aggregation":
-		return why, "set aggregation.remove-record-on-delete to true"
-	}
-	return why, "the first row of a key stays"
 }
 
 // again does a statement once more while another commit is a conflict, upon what that one has left.
@@ -128,6 +99,11 @@ func (s *Session) deleteOnce(ctx context.Context, script string, x *parse.Delete
 		return nil, err
 	}
 	t, fields := c.table, c.fields
+	if c.deletion == nil {
+		if err := t.CheckDelete(); err != nil {
+			return nil, err
+		}
+	}
 	from, err := s.from(ctx, script, x.Table, x.Alias, x.Where, c)
 	if err != nil {
 		s.dropScans()
@@ -141,6 +117,47 @@ func (s *Session) deleteOnce(ctx context.Context, script string, x *parse.Delete
 		return nil, err
 	}
 	return wrote(id, "%d rows deleted from %s", n, t.Name()), nil
+}
+
+// part has an UPDATE write NULL into the columns that it need not write, and gives what looks for rows that would change nothing. cols are
+// the columns of its query, with commas between; set are those that are changed.
+func (c *changed) part(set map[int]bool, cols []any) (func(arrow.RecordBatch) error, error) {
+	var names []string
+	for i, f := range c.fields {
+		if set[i] {
+			names = append(names, f.Name)
+		}
+	}
+	change, err := c.table.ChangeOf(names...)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range c.fields {
+		if !set[i] && !slices.Contains(change.Keep, f.Name) && !slices.Contains(c.table.PrimaryKeys(), f.Name) {
+			cols[2*i] = fmt.Sprintf("CASE WHEN false THEN %s END AS %[1]s", cols[2*i]) // NULL, of its type
+		}
+	}
+	if len(change.NotNull)+len(change.Ordered) == 0 {
+		return nil, nil
+	}
+	column := func(rec arrow.RecordBatch, name string) arrow.Array {
+		return rec.Column(slices.IndexFunc(c.fields, func(f types.Field) bool { return f.Name == name }))
+	}
+	return func(rec arrow.RecordBatch) error {
+		for _, n := range change.NotNull {
+			if column(rec, n).NullN() > 0 {
+				return fmt.Errorf("column %q cannot become NULL: of merge-engine partial-update NULL leaves a column as it is, unless it is in a sequence group", n)
+			}
+		}
+		for _, group := range change.Ordered {
+			for row := range int(rec.NumRows()) {
+				if !slices.ContainsFunc(group, func(n string) bool { return column(rec, n).IsValid(row) }) {
+					return fmt.Errorf("a row has NULL in %s, which order a sequence group, and would stay as it is: set them too", strings.Join(group, ", "))
+				}
+			}
+		}
+		return nil
+	}, nil
 }
 
 func (s *Session) updateOnce(ctx context.Context, script string, x *parse.Update) (*Result, error) {
@@ -186,12 +203,19 @@ func (s *Session) updateOnce(ctx context.Context, script string, x *parse.Update
 		}
 		cols[2*i] = concat("CAST((", expr, ") AS "+duckType(fields[i].Type)+") AS "+parse.Quote(fields[i].Name))
 	}
+	var check func(arrow.RecordBatch) error
+	if c.deletion == nil {
+		if check, err = c.part(set, cols); err != nil {
+			s.dropScans()
+			return nil, err
+		}
+	}
 	from, err := s.from(ctx, script, x.Table, x.Alias, x.Where, c)
 	if err != nil {
 		s.dropScans()
 		return nil, err
 	}
-	w := writing{table: t, text: concat("SELECT ", concat(cols...), from), fields: fields, kind: types.UpdateAfter, asStored: func(i int) bool { return !set[i] }}
+	w := writing{table: t, text: concat("SELECT ", concat(cols...), from), fields: fields, kind: types.UpdateAfter, asStored: func(i int) bool { return !set[i] }, check: check}
 	if c.deletion != nil {
 		w.text = concat("SELECT ", concat(cols...), ", "+parse.Quote(tarn.PlaceColumn), from)
 		w.kind, w.deletion = types.Insert, c.deletion

@@ -158,11 +158,11 @@ func TestChangesOfMergeEngines(t *testing.T) {
 		want(t, s, `SELECT id FROM `+name, "1")
 	}
 	for text, msg := range map[string]string{
-		`DELETE FROM p`:       "DELETE: not supported: the merge engine partial-update of table db.p",
-		`DELETE FROM a`:       "DELETE: not supported: the merge engine aggregation of table db.a",
-		`UPDATE ad SET v = 1`: "UPDATE: not supported: the merge engine aggregation of table db.ad",
-		`DELETE FROM f`:       "DELETE: not supported: the merge engine first-row of table db.f",
-		`UPDATE f SET v = 1`:  "UPDATE: not supported: the merge engine first-row of table db.f",
+		`DELETE FROM p`:       "DELETE from table db.p: ",
+		`DELETE FROM a`:       "DELETE from table db.a: ",
+		`UPDATE ad SET v = 1`: "UPDATE of table db.ad: ",
+		`DELETE FROM f`:       "DELETE from table db.f: ",
+		`UPDATE f SET v = 1`:  "UPDATE of table db.f: ",
 	} {
 		fails(t, s, text, tarn.ErrUnsupported, msg)
 	}

@@ -23,9 +23,10 @@ type writing struct {
 	fields    []types.Field // of the query's columns, and of the constants behind them
 	fixed     map[string]*parse.Literal
 	kind      types.RowKind
-	overwrite *tarn.OverwriteOptions // nil: rows are added
-	deletion  *tarn.Deletion         // of the rows whose places are the last column of the query
-	asStored  func(i int) bool       // a column that holds what is in the table already, which is not checked again
+	overwrite *tarn.OverwriteOptions        // nil: rows are added
+	deletion  *tarn.Deletion                // of the rows whose places are the last column of the query
+	asStored  func(i int) bool              // a column that holds what is in the table already, which is not checked again
+	check     func(arrow.RecordBatch) error // looks at rows before they are written; nil: nothing is wrong
 }
 
 // write runs a query and writes its rows.
@@ -67,6 +68,11 @@ func (s *Session) write(ctx context.Context, w writing) (rows, snapshot int64, e
 			}
 			if rec, err = fit(rec, schema, fields, w.asStored); err != nil {
 				return tarn.Batch{}, fmt.Errorf("%w: %s: %w", tarn.ErrInvalid, t.Name(), err)
+			}
+			if w.check != nil {
+				if err := w.check(rec); err != nil {
+					return tarn.Batch{}, fmt.Errorf("%w: %s: %w", tarn.ErrInvalid, t.Name(), err)
+				}
 			}
 			rows += rec.NumRows()
 			b := tarn.Batch{RecordBatch: rec}

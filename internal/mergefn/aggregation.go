@@ -16,7 +16,7 @@ type aggregation struct {
 }
 
 func newAggregation(c Config) (Engine, error) {
-	a := aggregation{remove: c.isSet("aggregation.remove-record-on-delete")}
+	a := aggregation{remove: options.RemoveOnDelete.Get(options.Of(c.Options, 0))}
 	o := options.Of(c.Options, 0)
 	for _, f := range c.Fields {
 		var name, option string
@@ -26,7 +26,7 @@ func newAggregation(c Config) (Engine, error) {
 		case slices.Contains(c.Keys, f.Name):
 			continue
 		default:
-			name, option = functionOf(o, f.Name)
+			name, option = FunctionOf(o, f.Name)
 		}
 		if name == "" {
 			name = "last_non_null_value"

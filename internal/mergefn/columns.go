@@ -33,11 +33,6 @@ func (c *Config) newColumn(f types.Field, function, option string) (column, erro
 	return column{f.Name, strings.ToLower(strings.TrimSpace(function)), fn}, nil
 }
 
-// isSet reads an option that is true or false.
-func (c *Config) isSet(option string) bool {
-	return strings.EqualFold(strings.TrimSpace(c.Options[option]), "true")
-}
-
 // folded says which versions are folded into each row of a result.
 type folded struct {
 	refs     []batch.Ref

@@ -93,18 +93,16 @@ func (c *Config) field(option, name string) (types.Field, error) {
 	return c.Fields[i], nil
 }
 
-// functionOf gives the aggregate function of a column, "" for none, and the option that says so.
-func functionOf(o options.Options, column string) (name, key string) {
+// FunctionOf gives the aggregate function that options name for a column, "" for none, and the option that says so.
+func FunctionOf(o options.Options, column string) (name, key string) {
 	if fn, _ := options.Aggregate.Of(o, column); fn != "" {
 		return fn, options.Aggregate.Key(column)
 	}
-	key = "fields.default-aggregate-function"
-	fn, _ := o.Text(key)
-	return strings.TrimSpace(fn), key
+	return strings.TrimSpace(options.DefaultAggregate.Get(o)), options.DefaultAggregate.Key()
 }
 
 func (g *group) add(c *Config, f types.Field, o options.Options) error {
-	name, key := functionOf(o, f.Name)
+	name, key := FunctionOf(o, f.Name)
 	if name == "" {
 		g.columns = append(g.columns, f.Name)
 		return nil

@@ -11,7 +11,6 @@ import (
 func Docs() string {
 	var b strings.Builder
 	b.WriteString("# Table options\n\nGenerated from their declarations (`internal/options`). Names and defaults are those of the format. Options\nthat are not listed are kept in tables and have no effect here; one that is almost spelled as an option of the format is warned of,\nand refused where it is given for a single read or write.\n\n| option | type | default | meaning |\n| --- | --- | --- | --- |\n")
-	var parts []info
 	line := func(i info) {
 		doc := i.doc
 		if i.immutable {
@@ -23,21 +22,10 @@ func Docs() string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", i.key, i.typ, i.text, doc)
 	}
 	for _, k := range slices.Sorted(maps.Keys(declared)) {
-		if i, _ := declared[k](Options{}); i.of != "" {
-			parts = append(parts, i)
-		} else {
-			line(i)
-		}
-	}
-	b.WriteString("\n## Options of what is refused\n\nThese are checked and kept. They take part in features that tarn refuses by name, and have no other effect.\n")
-	slices.SortStableFunc(parts, func(a, b info) int { return strings.Compare(a.of, b.of) })
-	for k, i := range parts {
-		if k == 0 || parts[k-1].of != i.of {
-			fmt.Fprintf(&b, "\nOf `%s`:\n\n| option | type | default | meaning |\n| --- | --- | --- | --- |\n", i.of)
-		}
+		i, _ := declared[k](Options{})
 		line(i)
 	}
-	b.WriteString("\n## Options of columns\n\nThe key has the column in it: `fields.<column>.<option>`. All but `stats-mode` belong to merge engines that are\nrefused by name.\n\n| option | type | default | meaning |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\n## Options of columns\n\nThe key has the column in it: `fields.<column>.<option>`. All but `stats-mode` are of the merge engines\n`aggregation` and `partial-update`.\n\n| option | type | default | meaning |\n| --- | --- | --- | --- |\n")
 	for _, o := range columnOptions {
 		fmt.Fprintf(&b, "| `fields.<column>.%s` | %s | %s | %s |\n", o.suffix, o.typ, o.text, o.doc)
 	}

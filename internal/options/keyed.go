@@ -18,7 +18,7 @@ var (
 
 	RecordExpireTime  = duration("record-level.expire-time", "", "Time after which rows are dropped by compactions.")
 	RecordExpireField = str("record-level.time-field", "", "Column that says how old a row is.")
-	DefaultAggregate  = str("fields.default-aggregate-function", "", "Aggregate function of columns without one.").part(engines)
+	DefaultAggregate  = str("fields.default-aggregate-function", "", "Aggregate function of columns without one.")
 	LocalMerge        = size("local-merge-buffer-size", "", "Memory in which writers merge rows before they are distributed to buckets; not set: they are not.")
 	ReadSequence      = boolean("table-read.sequence-number.enabled", false, "$audit_log and $binlog have the sequence numbers of rows.")
 	SnapshotOrdering  = boolean("sequence.snapshot-ordering", false, "The order of commits decides which row of a key is newest; with write-only, without sequence.field.").fixed()

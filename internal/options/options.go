@@ -77,7 +77,6 @@ type info struct {
 	aliases             []string
 	immutable           bool
 	fresh               func(opts Options, text string) error // see fresh
-	of                  string                                // see part
 }
 
 // declared are all options, for validation and documentation.
@@ -179,18 +178,6 @@ func (o *Option[T]) fixed() *Option[T] {
 // that others gave another value are read all the same.
 func (o *Option[T]) fresh(check func(opts Options, text string) error) *Option[T] {
 	o.info.fresh = check
-	return o
-}
-
-// Features that are refused by name where they are used: options that only take part in them have no
-// other effect.
-const (
-	engines = "merge-engine"
-)
-
-// part declares that the option takes part in such a feature only.
-func (o *Option[T]) part(feature string) *Option[T] {
-	o.of = feature
 	return o
 }
 

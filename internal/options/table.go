@@ -34,7 +34,7 @@ var (
 	RowKindField       = str("rowkind.field", "", "Column that holds the row kind: +I, -U, +U or -D.").fixed()
 	ChangelogProducer  = enum("changelog-producer", "none", "How the changelog is made.", "none", "input", "full-compaction", "lookup")
 	DeletionVectors    = boolean("deletion-vectors.enabled", false, "Marks deleted rows in vectors beside the files.")
-	RemoveOnDelete     = boolean("aggregation.remove-record-on-delete", false, "A delete removes the aggregated row.").fixed().part(engines)
+	RemoveOnDelete     = boolean("aggregation.remove-record-on-delete", false, "A delete removes the aggregated row.").fixed()
 	PartialRemove      = boolean("partial-update.remove-record-on-delete", false, "A delete removes the row.").fixed()
 	PartialRemoveGroup = str("partial-update.remove-record-on-sequence-group", "", "Deletes of these sequence groups remove the row.").fixed()
 	ForceLookup        = boolean("force-lookup", false, "Every compaction takes all of level 0, as those do that look up older rows.").fixed()
