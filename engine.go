@@ -10,9 +10,9 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// engine is the merge engine of rows that are merged by some columns.
-func (t *Table) engine(keys []string) (mergefn.Engine, error) {
-	e, err := engineOf(t.schema.Fields, t.opts, keys)
+// engine is the merge engine of the table's rows. Columns of the partition that are in the primary key are no values to it either.
+func (t *Table) engine() (mergefn.Engine, error) {
+	e, err := engineOf(t.schema.Fields, t.opts, t.schema.PrimaryKeys)
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w: %w", t.id, ErrInvalid, err)
 	}

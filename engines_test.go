@@ -153,3 +153,19 @@ func TestFirstRow(t *testing.T) {
 		t.Errorf("a delete: %v", err)
 	}
 }
+
+// Columns of the partition are no values to an engine: what is taken back leaves them as they are.
+func TestTakenBackInPartitions(t *testing.T) {
+	c := open(t)
+	for name, o := range map[string]opts{
+		"aggregation": {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"},
+		"partial":     {"merge-engine": "partial-update", "fields.g.sequence-group": "v", "fields.v.aggregate-function": "sum"},
+	} {
+		tab := declare(t, c, "d."+name, "p! STRING, k! INT, v INT, g INT", "", o, "p")
+		put(t, tab, []string{`["a",1,5,1]`, `["b",1,7,1]`}, []string{`-D["a",1,2,2]`})
+		same(t, tab, "p,k,v", "", `["a",1,3]`, `["b",1,7]`)
+		compact(t, tab)
+		same(t, tab, "p,k,v", "", `["a",1,3]`, `["b",1,7]`)
+		same(t, tab, "v", "p = 'a'", `[3]`)
+	}
+}

@@ -154,7 +154,7 @@ func (t *Table) mergeTree() (*lsm.Table, error) {
 	for _, f := range t.schema.TrimmedPrimaryKey() {
 		keys = append(keys, f.Name)
 	}
-	engine, err := t.engine(keys)
+	engine, err := t.engine()
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (t *Table) localMerge() (write.Local, error) {
 		return nil, nil
 	}
 	keys := t.schema.PrimaryKeys
-	engine, err := t.engine(keys)
+	engine, err := t.engine()
 	if err != nil {
 		return nil, err
 	}
