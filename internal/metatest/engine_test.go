@@ -9,9 +9,8 @@ import (
 	"github.com/tarnlake/tarn/types"
 )
 
-// engines are the merge engines of the histories. The model has more: aggregation and first-row are to be
-// added when the library has them.
-var engines = []string{"deduplicate", "partial-update"}
+// engines are the merge engines of the histories.
+var engines = []string{"deduplicate", "partial-update", "aggregation", "first-row"}
 
 // function is an aggregate function of the model, on values of one column, oldest first; nil is NULL.
 type function struct {

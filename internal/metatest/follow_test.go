@@ -26,13 +26,13 @@ func (w *world) follow(t *rapid.T) {
 		return
 	}
 	first := rapid.SampledFrom(ids).Draw(t, "first")
-	if w.producer == "lookup" || w.producer == "full-compaction" {
+	if w.tells() {
 		r := teller{keys: w.keys}
 		w.must(r.begin(w.ctx, w.tab, first))
 		w.must(r.follow(w.ctx, w.tab))
 		return
 	}
-	if w.keyed && w.engine != "deduplicate" {
+	if w.keyed && (w.engine != "deduplicate" || w.postponed) {
 		return // what was written is not what it was merged to
 	}
 	w.same(fmt.Sprint("start at ", first), w.states[first].shown(w.cols), w.start(first), w.cols)

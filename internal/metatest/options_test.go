@@ -12,8 +12,16 @@ import (
 // kindColumn is the column of rowkind.field.
 const kindColumn = "rk"
 
-// producers are the changelog producers.
-var producers = []string{"none", "none", "input", "lookup", "full-compaction"}
+// producers are the changelog producers by engine.
+var producers = map[string][]string{
+	"deduplicate":    {"none", "none", "input", "lookup", "full-compaction"},
+	"partial-update": {"none", "input", "lookup", "full-compaction"},
+	"aggregation":    {"none", "input", "lookup", "full-compaction"},
+	"first-row":      {"none", "lookup"},
+}
+
+// tells reports whether compactions make the changelog.
+func (w *world) tells() bool { return w.producer == "lookup" || w.producer == "full-compaction" }
 
 // someOptions are options that make no difference to the rows; a few of them are set in each history.
 var someOptions = map[string][]string{

@@ -59,13 +59,16 @@ type world struct {
 
 	plain       []row                // append tables
 	byKey       map[string][]version // tables with a primary key
-	states      map[int64]state
-	overwritten map[int64]bool // snapshots that overwrites made
-	last        int64          // newest snapshot
+	states      map[int64]state      // all that was written until a snapshot
+	seen        map[int64]state      // what a read of it shows, where rows have to be compacted first
+	visible     state                // of the newest snapshot
+	overwritten map[int64]bool       // snapshots that overwrites made
+	last        int64                // newest snapshot
 	tags        map[string]int64
 	writers     [2]*writer
 	two         bool // both writers are used, each for keys of its own
 	crossing    bool // the key lacks the partition column, the first
+	postponed   bool // rows are put aside until the table is compacted
 }
 
 var (
@@ -104,7 +107,7 @@ func valueOf(t types.Type, n int) string {
 }
 
 func newWorld(t *rapid.T, uri string) *world {
-	w := &world{t: t, ctx: t.Context(), uri: uri, byKey: map[string][]version{}, states: map[int64]state{}, overwritten: map[int64]bool{}, tags: map[string]int64{}}
+	w := &world{t: t, ctx: t.Context(), uri: uri, byKey: map[string][]version{}, states: map[int64]state{}, seen: map[int64]state{}, overwritten: map[int64]bool{}, tags: map[string]int64{}}
 	w.keyed = rapid.IntRange(0, 3).Draw(t, "keyed") > 0
 	w.partitioned = rapid.Bool().Draw(t, "partitioned")
 	w.two = rapid.Bool().Draw(t, "two writers")
@@ -132,8 +135,10 @@ func newWorld(t *rapid.T, uri string) *world {
 	} else if n := rapid.IntRange(0, 4).Draw(t, "bucket"); n > 0 {
 		def.Options["bucket"], def.Options["bucket-key"] = fmt.Sprint(n), w.cols[w.keys-1].name
 	}
-	// first-row shows only what was compacted.
-	w.writeOnly = rapid.Bool().Draw(t, "write-only") && w.engine != "first-row"
+	w.writeOnly = rapid.Bool().Draw(t, "write-only")
+	if w.hides() {
+		w.two = false // of two that compact one bucket the second one loses, and what it wrote waits for another compaction
+	}
 	def.Options["write-only"] = fmt.Sprint(w.writeOnly)
 	if w.sequence {
 		add("seq", "INT", false)
@@ -161,8 +166,14 @@ func newWorld(t *rapid.T, uri string) *world {
 func (w *world) drawKeyed(o map[string]string) {
 	t := w.t
 	o["bucket"] = fmt.Sprint(rapid.IntRange(1, 7).Draw(t, "bucket"))
+	if !w.crossing && rapid.IntRange(0, 5).Draw(t, "postpone") == 0 {
+		o["bucket"], o["postpone.default-bucket-num"] = "-2", fmt.Sprint(rapid.IntRange(1, 3).Draw(t, "buckets"))
+		if w.postponed = rapid.Bool().Draw(t, "put aside"); w.postponed {
+			o["postpone.batch-write-fixed-bucket"] = "false"
+		}
+	}
 	// Of two writers that give keys their buckets at a time, one has a conflict.
-	if w.crossing || !w.two && rapid.IntRange(0, 3).Draw(t, "dynamic") == 0 {
+	if w.crossing || !w.two && o["bucket"] != "-2" && rapid.IntRange(0, 3).Draw(t, "dynamic") == 0 {
 		o["bucket"] = "-1"
 		o["dynamic-bucket.target-row-num"] = fmt.Sprint(rapid.SampledFrom([]int{1, 3, 100}).Draw(t, "target-row-num"))
 		if n := rapid.IntRange(0, 3).Draw(t, "max-buckets"); n > 0 {
@@ -170,9 +181,9 @@ func (w *world) drawKeyed(o map[string]string) {
 		}
 	}
 	w.engine = rapid.SampledFrom(engines).Draw(t, "engine")
-	if p := rapid.SampledFrom(producers).Draw(t, "producer"); p == "lookup" || p == "full-compaction" && w.engine != "first-row" || p == "input" && w.engine == "deduplicate" {
-		w.producer, o["changelog-producer"] = p, p
-		if p != "input" && rapid.Bool().Draw(t, "row-deduplicate") {
+	if w.producer = rapid.SampledFrom(producers[w.engine]).Draw(t, "producer"); w.producer != "none" {
+		o["changelog-producer"] = w.producer
+		if w.tells() && rapid.Bool().Draw(t, "row-deduplicate") {
 			o["changelog-producer.row-deduplicate"] = "true"
 		}
 	}
@@ -206,7 +217,12 @@ func (w *world) drawCommon(o map[string]string) {
 	t := w.t
 	drawSome(t, o, someOptions)
 	w.wholeOverwrite = o["dynamic-partition-overwrite"] == "false"
-	o["file.compression"] = rapid.SampledFrom([]string{"zstd", "none", "snappy", "lz4", "gzip"}).Draw(t, "compression")
+	compressions := []string{"zstd", "none", "snappy", "lz4", "gzip"}
+	if w.postponed { // in files of Avro, which is compressed by these
+		compressions = []string{"zstd", "snappy"}
+		delete(o, "file.compression.per.level")
+	}
+	o["file.compression"] = rapid.SampledFrom(compressions).Draw(t, "compression")
 	o["write-buffer-size"] = rapid.SampledFrom([]string{"1 b", "2 kb", "1 mb"}).Draw(t, "buffer")
 	if rapid.Bool().Draw(t, "small files") {
 		o["target-file-size"] = rapid.SampledFrom([]string{"1 b", "2 kb"}).Draw(t, "target")
@@ -320,6 +336,20 @@ func (w *world) now() state {
 	return state{cols: slices.Clone(w.cols), rows: w.rows(w.plain, w.byKey), byKey: copied(w.byKey)}
 }
 
+// hides reports whether rows can be read only when they are compacted.
+func (w *world) hides() bool { return w.engine == "first-row" || w.postponed }
+
+// compacts reports whether what is committed is compacted, if that is what makes it seen.
+func (w *world) compacts() bool { return !w.postponed && !w.writeOnly }
+
+// shows is what a read of the newest snapshot has to show.
+func (w *world) shows() state {
+	if !w.hides() {
+		return w.now()
+	}
+	return w.visible.shown(slices.Clone(w.cols))
+}
+
 // rows are the rows of a table to which these were written.
 func (w *world) rows(plain []row, byKey map[string][]version) []row {
 	if !w.keyed {
@@ -334,12 +364,19 @@ func (w *world) rows(plain []row, byKey map[string][]version) []row {
 	return out
 }
 
-// committed notes the snapshots that a commit made.
-func (w *world) committed(r tarn.CommitResult) {
+// committed notes the snapshots that a commit made. The last one shows what was written, if it was compacted; what those
+// between show, of a table whose rows are seen when they are compacted, is between.
+func (w *world) committed(r tarn.CommitResult, compacted bool) {
 	for id := w.last + 1; id <= r.SnapshotID; id++ {
 		w.states[id] = w.now()
 	}
 	w.last = max(w.last, r.SnapshotID)
+	if compacted {
+		w.visible = w.now()
+	}
+	if _, ok := w.seen[w.last]; !ok {
+		w.seen[w.last] = w.shows().shown(w.states[w.last].cols)
+	}
 }
 
 // newFS is the storage of a history.
