@@ -35,7 +35,7 @@ var badTables = map[string]struct {
 	"empty-data":          {1, 6, []string{"bucket-0/data-", "0 bytes"}},
 	"missing-data":        {1, 6, []string{"bucket-0/data-", "no such file"}},
 	"truncated-parquet":   {1, 6, []string{"bucket-0/data-", "truncated"}},
-	"truncated-avro":      {2, 6, []string{"bucket-0/data-", "avro"}},
+	"truncated-avro":      {1, 6, []string{"bucket-0/data-", "avro"}},
 	"truncated-orc":       {2, 6, []string{"bucket-0/data-", "orc"}},
 	"garbage-manifest":    {1, 6, []string{"manifest/manifest-", "corrupt"}},
 	"missing-manifest":    {1, 6, []string{"manifest/manifest-", "no such file"}},

@@ -279,7 +279,7 @@ func (r *reader) Next(ctx context.Context) (batch.Batch, error) {
 	b, err := r.Reader.Next(ctx)
 	if err == io.EOF {
 		if n := r.Reader.NumRows(); n != r.rows {
-			return b, fmt.Errorf("datafile: read %s: it has %d rows, its manifest says %d: the file is cut off or damaged", r.path, n, r.rows)
+			return b, fmt.Errorf("datafile: read %s: it has %d rows, its manifest says %d: the file is cut off, or its manifest is damaged", r.path, n, r.rows)
 		}
 	}
 	if err != nil {

@@ -104,7 +104,9 @@ func (tab table) goOn(t *testing.T, had []json.RawMessage, rows []row) []string 
 	if err := w.Write(t.Context(), batchOf(t, fields, rows)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Commit(t.Context()); err != nil {
+	if _, err := w.Commit(t.Context()); errors.Is(err, tarn.ErrUnsupported) {
+		return nil // a table with deletion vectors has to look up its old rows
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	want := canonical(t, fields, [][]byte{[]byte(rows[0].object)})
