@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -43,12 +44,9 @@ func TestCompactSorts(t *testing.T) {
 			write(t, tab, lines)
 		}
 		added := `{"p":1,"a":7,"s":"late","pad":""}`
-		once := false
+		var first sync.Once // partitions are compacted side by side
 		mine := opened(t, tab.Path(), &tarn.OpenOptions{Events: &tarn.Events{Compacted: func(tarn.CompactEvent) {
-			if !once {
-				once = true
-				write(t, tab, []string{added})
-			}
+			first.Do(func() { write(t, tab, []string{added}) })
 		}}})
 		o := tarn.CompactOptions{OrderBy: []string{"a"}, Order: how}
 		if how == "zorder" || how == "hilbert" {
