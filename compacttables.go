@@ -55,7 +55,8 @@ func (e *FailedTablesError) Unwrap() []error { return e.Errs }
 
 // CompactTables compacts the tables of a warehouse that the options choose. Of all their buckets those come first that cost
 // readers most, some dozens at a time. A table that fails does not keep the others from being compacted: the error is
-// a *FailedTablesError then, and Done tells of each. It is ErrNotExist if no table is chosen, and the context's own when that ends,
+// a *FailedTablesError then, and Done tells of each. Tables that are dropped meanwhile are
+// no failures. It is ErrNotExist if no table is chosen, and the context's own when that ends,
 // which is how Watch ends: what was not committed is given up, and its files are removed.
 func (c *Catalog) CompactTables(ctx context.Context, o TablesCompactOptions) error {
 	var chosen [3]*regexp.Regexp
@@ -89,7 +90,7 @@ func (c *Catalog) CompactTables(ctx context.Context, o TablesCompactOptions) err
 		}
 		return out, err
 	}
-	return compactTables(ctx, o, &service{names: names, open: c.Table, log: c.env.log})
+	return compactTables(ctx, o, &service{names: names, listed: true, open: c.Table, log: c.env.log})
 }
 
 // CompactTables is Catalog.CompactTables for tables that were opened before, which may lie anywhere: each of them is looked
@@ -115,6 +116,7 @@ func CompactTables(ctx context.Context, tables []*Table, o TablesCompactOptions)
 type service struct {
 	o      TablesCompactOptions
 	names  func(context.Context) ([]string, error)
+	listed bool // the names are those that a catalog has at the time
 	open   func(context.Context, string) (*Table, error)
 	log    *slog.Logger
 	tables map[string]*watchedTable
@@ -181,6 +183,10 @@ func (s *service) round(ctx context.Context) error {
 	var work []*tableWork
 	end := func(x *tableWork, err error) {
 		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && s.dropped(ctx, x, err) {
+			delete(s.tables, x.name)
 			return
 		}
 		s.tell(x, err)
@@ -258,6 +264,16 @@ func (s *service) look(ctx context.Context, x *tableWork) (bool, error) {
 	}
 	w.seen, w.again = x.c.snap, x.c.again
 	return true, nil
+}
+
+// dropped reports whether a table failed because somebody dropped it since it was listed, which is no fault of it. With Watch,
+// one that was made anew since then is looked at in the next round.
+func (s *service) dropped(ctx context.Context, x *tableWork, err error) bool {
+	if !s.listed {
+		return false
+	}
+	_, now := s.open(ctx, x.name)
+	return errors.Is(now, ErrNotExist) || now == nil && s.o.Watch && errors.Is(err, ErrNotExist)
 }
 
 // same reports whether two snapshots are one. That of a table which was made anew under its name is another one.

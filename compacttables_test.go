@@ -153,6 +153,47 @@ func TestCompactIdlePartitions(t *testing.T) {
 	}
 }
 
+// A table that somebody drops while others are compacted is no failure.
+func TestCompactDropped(t *testing.T) {
+	for _, watch := range []bool{false, true} {
+		cat := open(t)
+		names := []string{"d.a", "d.b", "d.c"}
+		for _, n := range names {
+			compactTable(t, cat, n, 5)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var told []string
+		err := cat.CompactTables(ctx, tarn.TablesCompactOptions{Watch: watch, Interval: time.Millisecond, Done: func(c tarn.TableCompacted) {
+			if c.Err != nil {
+				t.Errorf("watch %v: %s failed: %v", watch, c.Table, c.Err)
+			}
+			if told = append(told, c.Table); len(told) > 1 {
+				if watch {
+					cancel()
+				}
+				return
+			}
+			for _, other := range names {
+				if other != c.Table {
+					if err := cat.DropTable(t.Context(), other); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if watch {
+				compactTable(t, cat, "d.e", 5)
+			}
+		}})
+		if watch && !errors.Is(err, context.Canceled) || !watch && err != nil {
+			t.Error(err)
+		}
+		if watch && told[1] != "d.e" {
+			t.Errorf("told of %v", told)
+		}
+	}
+}
+
 // Watching compacts what others write, tables that come later too, tells of failures once, and ends with its context.
 func TestCompactWatch(t *testing.T) {
 	cat := open(t)
