@@ -92,7 +92,7 @@ func (p *Plan) differences(ctx context.Context, x *span) error {
 	if x.states[0] == nil { // all rows are new
 		return p.readRows(ctx, x.states[1], t.batchLevels())
 	}
-	if err := t.checkVectors(); err != nil {
+	if err := t.checkWhole(); err != nil {
 		return err
 	}
 	ask := p.pruning()
@@ -107,11 +107,20 @@ func (p *Plan) differences(ctx context.Context, x *span) error {
 }
 
 // readSplit merges the rows of a split, or compares its two states.
-func readSplit(ctx context.Context, tree *lsm.Table, s *plan.Split, o lsm.ReadOptions) (batch.Reader, error) {
+func (t *Table) readSplit(ctx context.Context, tree *lsm.Table, s *plan.Split, o lsm.ReadOptions) (batch.Reader, error) {
 	loc := datafile.Location{Partition: s.Partition, Bucket: s.Bucket}
-	if s.Diff {
-		return tree.Diff(loc, s.Before, s.Files, o)
+	gone, err := t.goneOf(ctx, s.Files, s.Vectors)
+	if err != nil {
+		return nil, err
 	}
+	if s.Diff {
+		before, err := t.goneOf(ctx, s.Before, s.VectorsBefore)
+		if err != nil {
+			return nil, err
+		}
+		return tree.Diff(loc, lsm.Side{Files: s.Before, Gone: before}, lsm.Side{Files: s.Files, Gone: gone}, o)
+	}
+	o.Gone = gone
 	return tree.MergeRead(ctx, loc, s.Files, o)
 }
 

@@ -1,14 +1,18 @@
 package tarn_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tarnlake/tarn"
+	"github.com/tarnlake/tarn/internal/tarntest"
 	"github.com/tarnlake/tarn/predicate"
 )
 
@@ -111,4 +115,67 @@ func TestIncrementalReadsOfAppendTables(t *testing.T) {
 	if _, err := x.Scan(tarn.ScanOptions{}).Plan(t.Context()); !errors.Is(err, tarn.ErrUnsupported) {
 		t.Errorf("difference: %v", err)
 	}
+}
+
+// The difference of any two states of a table with deletion vectors leads from the one to the other, also where the same files
+// have other vectors.
+func TestDifferencesBehindVectors(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(tarntest.Seed(t), 5))
+	c := open(t)
+	tab := declare(t, c, "d.t", "k INT, v STRING", "k", opts{"bucket": "2", "deletion-vectors.enabled": "true", "num-sorted-run.compaction-trigger": "4"})
+	states := []map[int]string{{}}
+	for range 12 {
+		var in []string
+		for range 1 + rnd.IntN(30) {
+			in = append(in, fmt.Sprintf(`{"_kind":%q,"k":%d,"v":"%d"}`, []string{"+I", "+U", "-D"}[rnd.IntN(3)], rnd.IntN(200), rnd.IntN(3)))
+		}
+		write(t, tab, in)
+		s, err := tab.LatestSnapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for int64(len(states)) <= s.ID {
+			state := map[int]string{}
+			at := viewed(t, c, "d.t", map[string]string{"scan.snapshot-id": fmt.Sprint(len(states))})
+			for _, r := range read(t, at, tarn.ScanOptions{}) {
+				replay(t, state, []string{"+I" + r[strings.IndexByte(r, '{'):]})
+			}
+			states = append(states, state)
+		}
+	}
+	changed := 0
+	for from := 1; from < len(states); from++ {
+		for to := from + 1; to < len(states); to++ {
+			got := maps.Clone(states[from])
+			o := map[string]string{"incremental-between": fmt.Sprintf("%d,%d", from, to), "incremental-between-scan-mode": "diff"}
+			for _, r := range viewRows(t, viewed(t, c, "d.t$audit_log", o), tarn.ScanOptions{}) {
+				kind := r[strings.Index(r, `"rowkind":"`)+len(`"rowkind":"`):][:2]
+				object := strings.Replace(r[strings.IndexByte(r, '{'):], `"rowkind":"`+kind+`",`, "", 1)
+				if kind != "-D" && object == got[keyOf(t, object)] {
+					t.Errorf("%d to %d: %s did not change", from, to, r)
+				}
+				changed++
+				if kind == "-D" {
+					delete(got, keyOf(t, object))
+				} else {
+					got[keyOf(t, object)] = object
+				}
+			}
+			if !maps.Equal(got, states[to]) {
+				t.Fatalf("from %d to %d: %v, want %v", from, to, got, states[to])
+			}
+		}
+	}
+	if changed == 0 {
+		t.Error("nothing changed")
+	}
+}
+
+func keyOf(t *testing.T, object string) int {
+	t.Helper()
+	var r struct{ K int }
+	if err := json.Unmarshal([]byte(object), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.K
 }

@@ -93,11 +93,7 @@ func (t *Table) mergeFunc() read.MergeFunc {
 		if err != nil {
 			return nil, err
 		}
-		gone, err := t.goneOf(ctx, s)
-		if err != nil {
-			return nil, t.wrap(err)
-		}
-		r, err := readSplit(ctx, tree, s, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter, KeepDeletes: s.Deletes, Gone: gone})
+		r, err := t.readSplit(ctx, tree, s, lsm.ReadOptions{Fields: fields, KeyFilter: keyFilter, KeepDeletes: s.Deletes})
 		if err != nil {
 			return nil, t.wrap(err)
 		}

@@ -108,14 +108,14 @@ func (w *Writer) vectorsUpon(ctx context.Context, loc datafile.Location) (*index
 	return b, nil
 }
 
-// goneOf reads the deletion vectors of the files of a split.
-func (t *Table) goneOf(ctx context.Context, s *plan.Split) (map[string]*index.Vector, error) {
+// goneOf reads the deletion vectors of files of a split.
+func (t *Table) goneOf(ctx context.Context, files []*manifest.DataFile, vectors []*index.Place) (map[string]*index.Vector, error) {
 	var gone map[string]*index.Vector
-	for i, p := range s.Vectors {
+	for i, p := range vectors {
 		if p == nil {
 			continue
 		}
-		v, err := t.vectors().Vector(ctx, p, s.Files[i].Rows)
+		v, err := t.vectors().Vector(ctx, p, files[i].Rows)
 		if err != nil {
 			return nil, err
 		}

@@ -53,6 +53,14 @@ type Place struct {
 	manifest.VectorRange
 }
 
+// Same reports whether two places are one, or both nil: a file of deletion vectors never changes.
+func (p *Place) Same(q *Place) bool {
+	if p == nil || q == nil {
+		return p == q
+	}
+	return p.Name == q.Name && p.External == q.External && p.VectorRange == q.VectorRange
+}
+
 // Places gives the deletion vectors of a snapshot by bucket and name of data file.
 type Places map[bucketFile]*Place
 

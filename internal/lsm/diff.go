@@ -12,15 +12,22 @@ import (
 
 	"github.com/tarnlake/tarn/internal/batch"
 	"github.com/tarnlake/tarn/internal/datafile"
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/kv"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/types"
 )
 
+// Side is the files of a bucket and the rows of them that are deleted, by name of file.
+type Side struct {
+	Files []*manifest.DataFile
+	Gone  map[string]*index.Vector
+}
+
 // Diff reads two states of a bucket and gives the rows of the later one that the earlier one has not, or has with other values; with
 // KeepDeletes also the rows that went, as -D. Of each state these have to be all files in which keys of them can be. Filters but
-// KeyFilter are not heeded.
-func (t *Table) Diff(loc datafile.Location, before, after []*manifest.DataFile, o ReadOptions) (batch.Reader, error) {
+// KeyFilter are not heeded, nor is Gone.
+func (t *Table) Diff(loc datafile.Location, before, after Side, o ReadOptions) (batch.Reader, error) {
 	d := &differ{keep: o.KeepDeletes, schema: types.WideArrowSchema(o.Fields)}
 	for _, f := range o.Fields {
 		i := slices.IndexFunc(t.c.Fields, func(x types.Field) bool { return x.Name == f.Name })
@@ -43,9 +50,11 @@ func (t *Table) Diff(loc datafile.Location, before, after []*manifest.DataFile, 
 	schema := types.WideArrowSchema(append(slices.Clone(t.c.Fields), datafile.SequenceField(), datafile.KindField()))
 	read := ReadOptions{Fields: t.c.Fields, KeyFilter: o.KeyFilter, BatchRows: o.BatchRows, KeepDeletes: o.KeepDeletes}
 	var runs []kv.Run
-	for i, files := range [][]*manifest.DataFile{before, after} {
+	for i, state := range []Side{before, after} {
+		read := read
+		read.Gone = state.Gone
 		runs = append(runs, kv.Run{Name: []string{"the earlier state", "the later state"}[i], Open: func(ctx context.Context) (batch.Reader, error) {
-			r, err := t.MergeRead(ctx, loc, files, read)
+			r, err := t.MergeRead(ctx, loc, state.Files, read)
 			if err != nil {
 				return nil, err
 			}

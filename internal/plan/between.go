@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tarnlake/tarn/internal/index"
 	"github.com/tarnlake/tarn/internal/manifest"
 	"github.com/tarnlake/tarn/internal/paths"
 	"github.com/tarnlake/tarn/internal/snapshot"
@@ -28,16 +29,20 @@ func sameBuckets(from, to []manifest.Entry) error {
 }
 
 // Between plans the comparison of two states of a table with a key: of each bucket one split, with the files of the earlier state
-// in Before. Files that both have are left out, together with all that share keys with them, where no other file does.
+// in Before. Files that both have, with the same deletion vectors, are left out, together with all that share keys with them, where no other file does.
 func (p *Planner) Between(ctx context.Context, from, to *snapshot.Snapshot, req Request) ([]Split, error) {
 	type id struct {
 		partition string
 		bucket    int
 	}
 	var sides [2][]manifest.Entry
+	var places [2]index.Places
 	for i, snap := range []*snapshot.Snapshot{from, to} {
 		var err error
 		if sides[i], err = p.Entries(ctx, snap, req); err != nil {
+			return nil, err
+		}
+		if places[i], err = p.vectors(ctx, snap); err != nil {
 			return nil, err
 		}
 	}
@@ -62,9 +67,11 @@ func (p *Planner) Between(ctx context.Context, from, to *snapshot.Snapshot, req 
 		}
 		x := id{string(b.partition), b.bucket}
 		s := Split{SnapshotID: to.ID, Partition: b.partition, Bucket: b.bucket, TotalBuckets: b.total, Diff: true}
-		if err := p.differing(&s, before[x], after[x]); err != nil {
+		if err := p.differing(&s, before[x], after[x], places); err != nil {
 			return nil, err
 		}
+		s.mark(places[1])
+		s.VectorsBefore = s.vectorsOf(s.Before, places[0])
 		if len(s.Before)+len(s.Files) > 0 {
 			out = append(out, s)
 		}
@@ -72,8 +79,8 @@ func (p *Planner) Between(ctx context.Context, from, to *snapshot.Snapshot, req 
 	return out, nil
 }
 
-// differing gives a split the files of two states in whose range of keys these have other files.
-func (p *Planner) differing(s *Split, before, after []*manifest.DataFile) error {
+// differing gives a split the files of two states in whose range of keys these have other files, or other vectors of them.
+func (p *Planner) differing(s *Split, before, after []*manifest.DataFile, places [2]index.Places) error {
 	const was, is = 1, 2
 	sides := map[string]int{}
 	var all []*manifest.DataFile
@@ -95,7 +102,8 @@ func (p *Planner) differing(s *Split, before, after []*manifest.DataFile) error 
 	for _, section := range sections {
 		changed := false
 		for _, f := range section {
-			changed = changed || sides[f.Name] != was|is
+			v, w := places[0].Of(s.Partition, s.Bucket, f.Name), places[1].Of(s.Partition, s.Bucket, f.Name)
+			changed = changed || sides[f.Name] != was|is || !v.Same(w)
 		}
 		for _, f := range section {
 			wanted[f.Name] = changed

@@ -30,6 +30,8 @@ type Split struct {
 	Before []*manifest.DataFile
 	// Vectors says of each of Files where its deletion vector is, nil for one that has none; it is nil if none has.
 	Vectors []*index.Place
+	// VectorsBefore is Vectors of Before.
+	VectorsBefore []*index.Place
 	// FirstFile is the number of the first of Files among those of the plan, where rows are asked where they lie.
 	FirstFile int
 }
@@ -55,17 +57,21 @@ func (s *Split) Rows() int64 {
 }
 
 // mark gives the split the deletion vectors of its files.
-func (s *Split) mark(places index.Places) {
-	for i, f := range s.Files {
+func (s *Split) mark(places index.Places) { s.Vectors = s.vectorsOf(s.Files, places) }
+
+func (s *Split) vectorsOf(files []*manifest.DataFile, places index.Places) []*index.Place {
+	var out []*index.Place
+	for i, f := range files {
 		v := places.Of(s.Partition, s.Bucket, f.Name)
 		if v == nil {
 			continue
 		}
-		if s.Vectors == nil {
-			s.Vectors = make([]*index.Place, len(s.Files))
+		if out == nil {
+			out = make([]*index.Place, len(files))
 		}
-		s.Vectors[i] = v
+		out[i] = v
 	}
+	return out
 }
 
 // limit keeps the files that give the first n rows, and tells how many rows are sure to come.
