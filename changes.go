@@ -91,7 +91,9 @@ func (s *Scan) Start(ctx context.Context, id int64) (*Plan, error) {
 	return p, nil
 }
 
-// Follow plans the changes of the snapshots after one to another, of each that has any. Last 0 is the newest that there is.
+// Follow plans the changes of the snapshots after one to another, of each that has any. Last 0 is the newest that there is. With
+// scan.bounded.watermark it ends before the first snapshot that has a later watermark, and gives nothing if the one it starts after has
+// one already.
 func (s *Scan) Follow(ctx context.Context, after, last int64) iter.Seq2[*Plan, error] {
 	return func(yield func(*Plan, error) bool) {
 		if last == 0 {
@@ -101,7 +103,18 @@ func (s *Scan) Follow(ctx context.Context, after, last int64) iter.Seq2[*Plan, e
 				return
 			}
 		}
-		for id := after + 1; id <= last; id++ {
+		for id := after; id <= last; id++ {
+			ends, err := s.t.bounded(ctx, id)
+			if err != nil && id > after {
+				yield(nil, s.t.wrap(absent(err)))
+				return
+			}
+			if ends {
+				return
+			}
+			if id == after {
+				continue
+			}
 			p, err := s.Changes(ctx, id)
 			if err != nil {
 				yield(nil, err)
@@ -114,8 +127,20 @@ func (s *Scan) Follow(ctx context.Context, after, last int64) iter.Seq2[*Plan, e
 	}
 }
 
+// bounded reports whether a snapshot is behind scan.bounded.watermark.
+func (t *Table) bounded(ctx context.Context, id int64) (bool, error) {
+	if !options.ScanBound.Set(t.opts) {
+		return false, nil
+	}
+	snap, err := t.snaps.Told(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	return snap.Watermark != nil && *snap.Watermark > options.ScanBound.Get(t.opts), nil
+}
+
 // streamOptions would change what is told, or when; nothing heeds them yet.
-var streamOptions = []string{"consumer-id", "scan.bounded.watermark", "streaming.read.snapshot.delay"}
+var streamOptions = []string{"consumer-id", "streaming.read.snapshot.delay"}
 
 // follow says what is told of the table's snapshots, and refuses options that would have to change that.
 func (t *Table) follow() (plan.Follow, error) {

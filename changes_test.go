@@ -139,7 +139,7 @@ func TestChangesThatAreNotThere(t *testing.T) {
 	if _, err := tab.Scan(tarn.ScanOptions{}).Start(ctx, 4); !errors.Is(err, tarn.ErrNotExist) {
 		t.Errorf("start at 4: %v", err)
 	}
-	for k, want := range map[string]error{"consumer-id=c": tarn.ErrUnsupported, "scan.bounded.watermark=1": tarn.ErrUnsupported, "incremental-between=5,6": tarn.ErrInvalid} {
+	for k, want := range map[string]error{"consumer-id=c": tarn.ErrUnsupported, "incremental-between=5,6": tarn.ErrInvalid} {
 		name, v, _ := strings.Cut(k, "=")
 		x, err := tab.With(ctx, map[string]string{name: v})
 		if err != nil {
@@ -150,5 +150,76 @@ func TestChangesThatAreNotThere(t *testing.T) {
 				t.Errorf("%s: %v", k, err)
 			}
 		}
+	}
+}
+
+// A stream ends before the first snapshot behind scan.bounded.watermark; scan.mode=compacted-full is the state of the newest
+// compaction, or full compaction where these come at fixed commits.
+func TestBoundedStreams(t *testing.T) {
+	ctx := t.Context()
+	tab := declare(t, open(t), "d.t", "k INT", "k", opts{"bucket": "1", "write-only": "true"})
+	for i, mark := range []int64{5, 7, 7, 9} {
+		w, err := tab.NewWriter(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(ctx, rows(t, tab, fmt.Sprintf(`{"k":%d}`, i))); err != nil {
+			t.Fatal(err)
+		}
+		p, err := w.Prepare(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tab.Commit(ctx, tarn.CommitID{User: "u", Number: int64(i), Watermark: &mark}, p); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		if i == 1 {
+			if _, err := tab.Compact(ctx, tarn.CompactOptions{Full: true}); err != nil { // snapshot 3
+				t.Fatal(err)
+			}
+		}
+	}
+	for bound, want := range map[string][]string{
+		"4": nil, "6": {`1+I{"k":0}`}, "7": {`1+I{"k":0}`, `2+I{"k":1}`, `4+I{"k":2}`}, "9": {`1+I{"k":0}`, `2+I{"k":1}`, `4+I{"k":2}`, `5+I{"k":3}`},
+	} {
+		x, err := tab.With(ctx, map[string]string{"scan.bounded.watermark": bound})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := followed(t, x, tarn.ScanOptions{}, 0); !slices.Equal(got, want) {
+			t.Errorf("to watermark %s: %q, want %q", bound, got, want)
+		}
+		if got := followed(t, x, tarn.ScanOptions{}, 5); bound == "9" && len(got) > 0 {
+			t.Errorf("after the end: %q", got)
+		}
+	}
+	for _, c := range []struct {
+		o    map[string]string
+		want int64
+	}{
+		{map[string]string{"scan.mode": "compacted-full"}, 3},
+		{map[string]string{"scan.mode": "compacted-full", "full-compaction.delta-commits": "1"}, 3},
+		{map[string]string{"scan.mode": "compacted-full", "full-compaction.delta-commits": "1000"}, 3}, // as every compaction of everything
+	} {
+		x, err := tab.With(ctx, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := x.Scan(tarn.ScanOptions{}).Plan(ctx)
+		if err != nil || p.SnapshotID != c.want {
+			t.Errorf("%v: snapshot %v, %v, want %d", c.o, p, err, c.want)
+		}
+	}
+	x, err := tab.With(ctx, map[string]string{"scan.mode": "compacted-full", "scan.snapshot-id": "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Scan(tarn.ScanOptions{}).Plan(ctx); !errors.Is(err, tarn.ErrInvalid) {
+		t.Errorf("two states: %v", err)
+	}
+	none := declare(t, open(t), "d.n", "k INT", "k", opts{"bucket": "1", "scan.mode": "compacted-full"})
+	if got := read(t, none, tarn.ScanOptions{}); len(got) != 0 {
+		t.Errorf("of no snapshot: %q", got)
 	}
 }

@@ -314,6 +314,9 @@ func (c *compaction) group(ctx context.Context, snap *snapshot.Snapshot, group [
 	if err := w.Compact(ctx, c.full); err != nil {
 		return CommitResult{}, err
 	}
+	if c.full && len(group) == len(c.todo) {
+		w.number = math.MaxInt64 // of batch jobs, by which scan.mode=compacted-full knows that all was compacted
+	}
 	res, err := w.Commit(ctx)
 	if err == nil && res.LostCompaction && w.lost != nil && c.t.misses(ctx, w.lost, snap, w.o.User) {
 		return res, fmt.Errorf("table %s: %w: the newest snapshot needs this file", c.t.id, w.lost)

@@ -7,6 +7,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"iter"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -139,6 +140,9 @@ func (t *Table) snapshotOf(ctx context.Context) (*snapshot.Snapshot, error) {
 		if w := options.ScanWatermark.Get(o); options.ScanWatermark.Set(o) && !readsLatest(o) {
 			return t.snaps.AtWatermark(ctx, w)
 		}
+		if options.ScanMode.Get(o) == "compacted-full" {
+			return t.lastCompacted(ctx)
+		}
 		return t.latest(ctx)
 	}
 	s, err := find()
@@ -172,9 +176,25 @@ func (t *Table) timeTravel() bool {
 	return options.ScanSnapshot.Set(o) || options.ScanTag.Set(o) || options.ScanVersion.Set(o) || options.ScanMillis.Set(o) || options.ScanTimestamp.Set(o) || options.ScanWatermark.Set(o) && !readsLatest(o)
 }
 
-// readsLatest reports whether scan.mode asks for the newest state, whatever scan.watermark says.
+// lastCompacted finds the snapshot of the newest compaction for scan.mode=compacted-full, where full compactions come at fixed
+// commits that of the newest full one; the newest snapshot if there is none.
+func (t *Table) lastCompacted(ctx context.Context) (*snapshot.Snapshot, error) {
+	every := int64(1)
+	if options.FullCompactionDelta.Set(t.opts) {
+		every = max(1, int64(options.FullCompactionDelta.Get(t.opts)))
+	}
+	s, err := t.snaps.Last(ctx, func(s *snapshot.Snapshot) bool {
+		return s.CommitKind == snapshot.Compact && (s.CommitIdentifier%every == 0 || s.CommitIdentifier == math.MaxInt64)
+	})
+	if errors.Is(err, snapshot.ErrNone) {
+		return nil, nil
+	}
+	return s, err
+}
+
+// readsLatest reports whether scan.mode asks for the newest state, or that of the newest compaction, whatever scan.watermark says.
 func readsLatest(o options.Options) bool {
-	return slices.Contains([]string{"latest", "latest-full", "full"}, options.ScanMode.Get(o))
+	return slices.Contains([]string{"latest", "latest-full", "full", "compacted-full"}, options.ScanMode.Get(o))
 }
 
 // checkTravel refuses options that name different states of the past, as the reference does.
@@ -207,7 +227,7 @@ func (t *Table) checkTravel() error {
 	mode := options.ScanMode.Get(o)
 	switch {
 	case readsLatest(o) && (named || len(times) > 0):
-		return invalid("scan.mode=%s reads the newest state, %s another: give one of them", mode, all[0])
+		return invalid("scan.mode=%s chooses the state itself, %s names another: give one of them", mode, all[0])
 	case mode == "from-snapshot" && (len(snaps) == 0 || len(times) > 0):
 		return invalid("scan.mode=from-snapshot wants one of %s, %s, %s", options.ScanSnapshot.Key(), options.ScanTag.Key(), options.ScanWatermark.Key())
 	case mode == "from-snapshot-full" && !byID:

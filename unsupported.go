@@ -64,7 +64,7 @@ func (t *Table) checkScan() error {
 			return unsupported("option %s=%s", k, v)
 		}
 	}
-	if m := options.ScanMode.Get(t.opts); slices.Contains([]string{"compacted-full", "from-creation-timestamp", "from-file-creation-time"}, m) {
+	if m := options.ScanMode.Get(t.opts); slices.Contains([]string{"from-creation-timestamp", "from-file-creation-time"}, m) {
 		return unsupported("option scan.mode=%s", m)
 	}
 	return t.checkTravel()

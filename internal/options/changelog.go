@@ -22,6 +22,7 @@ var (
 	ConsumerChangelogOnly = boolean("consumer.changelog-only", false, "Consumers keep changelogs, not snapshots, from expiry, if changelogs live longer than snapshots.")
 	ScanCreationMillis    = long("scan.creation-time-millis", -1, "scan.mode=from-creation-timestamp: the time, in milliseconds since 1970.")
 	ScanFileMillis        = long("scan.file-creation-time-millis", -1, "scan.mode=from-file-creation-time: reads files made after this time, in milliseconds since 1970.")
+	ScanBound             = long("scan.bounded.watermark", unlimited, "Who follows the table is told nothing more from the first snapshot with a later watermark on.")
 	IncrementalBetween    = str("incremental-between", "", "Reads the changes between two snapshots or tags: 5,10.")
 	IncrementalTime       = str("incremental-between-timestamp", "", "Reads the changes between two times, in milliseconds since 1970 or as 2024-02-29 12:00:00.")
 	IncrementalMode       = enum("incremental-between-scan-mode", "auto", "What such a read gives: delta, the rows that were written; changelog, those of the changelog; diff, those that differ in the two states; auto: changelog if there is one, else delta.", "auto", "delta", "changelog", "diff")

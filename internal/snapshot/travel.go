@@ -46,6 +46,24 @@ func (s *Store) search(ctx context.Context, ok func(at int, get func(int) *Snaps
 	}
 }
 
+// Last reads the newest snapshot for which ok holds, the newest of all if it holds for none. The error is ErrNone if there is no snapshot.
+func (s *Store) Last(ctx context.Context, ok func(*Snapshot) bool) (*Snapshot, error) {
+	ids, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(ids) - 1; i >= 0; i-- {
+		v, err := s.Get(ctx, ids[i])
+		if errors.Is(err, fs.ErrNotExist) {
+			break // expired meanwhile, and all before it
+		}
+		if err != nil || ok(v) {
+			return v, err
+		}
+	}
+	return s.Latest(ctx)
+}
+
 // AtTime reads the newest snapshot that was committed at or before a time (`scan.timestamp-millis`).
 // If the time is before the first snapshot, the error is an fs.ErrNotExist that names it.
 func (s *Store) AtTime(ctx context.Context, millis int64) (*Snapshot, error) {
