@@ -24,8 +24,6 @@ var parts = []part{
 	// The Java kit asks for the full compactions itself, as a sink of Flink does by this option.
 	{"changelog-full", "upserts, a full compaction each 5 commits tells what changed", writes("changelog-full", goal{2.5, 3.2, 800}, "--table=clf", "--o.changelog-producer=full-compaction", "--o.full-compaction.delta-commits=5")},
 	{"changelog-lookup", "upserts, each commit looks up what changed", writes("changelog-lookup", goal{2.5, 4, 1000}, "--table=cll", "--o.changelog-producer=lookup")},
-	{"changelog-lookup", "upserts, changelog-producer = lookup", writes("changelog-lookup", goal{2.5, 4, 1000}, "--table=cl", "--o.changelog-producer=lookup")},
-	{"changelog-full", "upserts, changelog-producer = full-compaction each 5th commit", writes("changelog-full", goal{2.5, 3.2, 800}, "--table=cf", "--o.changelog-producer=full-compaction", "--delta-commits=5", "--o.full-compaction.delta-commits=5")},
 	// The Java kit has no job beside it that joins small files, as a Flink pipeline has, and our writer does that itself:
 	// write-only is what makes both do the same.
 	{"append", "append write, no buckets, small files stay", writes("append", goal{1.6, 1.8, 350}, "--table=ap", "--engine=append", "--o.write-only=true")},
