@@ -180,6 +180,8 @@ func (r *runner) need(table string) error {
 		_, err = r.java("java", "write", "--table=wo", n, "--warm=0", "--o.write-only=true")
 	case "ap":
 		_, err = r.java("java", "write", "--table=ap", n, "--warm=0", "--engine=append")
+	case "dv":
+		_, err = r.java("java", "write", append([]string{"--table=dv", n, "--warm=0"}, vectors...)...)
 	case "fc":
 		if err := r.need("wo"); err != nil {
 			return err

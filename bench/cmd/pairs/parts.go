@@ -24,6 +24,9 @@ var parts = []part{
 	// The Java kit asks for the full compactions itself, as a sink of Flink does by this option.
 	{"changelog-full", "upserts, a full compaction each 5 commits tells what changed", writes("changelog-full", goal{2.5, 3.2, 800}, "--table=clf", "--o.changelog-producer=full-compaction", "--o.full-compaction.delta-commits=5")},
 	{"changelog-lookup", "upserts, each commit looks up what changed", writes("changelog-lookup", goal{2.5, 4, 1000}, "--table=cll", "--o.changelog-producer=lookup")},
+	// A sink of Flink waits for the compactions of such tables, as they make the vectors.
+	{"dv-upsert", "upserts, each commit marks the rows that it replaces in deletion vectors", writes("dv-upsert", goal{aim: 3}, append([]string{"--table=dv"}, vectors...)...)},
+	{"dv-read", "scan of the table of dv-upsert, rows left out by deletion vectors", reads("dv-read", "dv", goal{aim: 3}, "--reps=6")},
 	// The Java kit has no job beside it that joins small files, as a Flink pipeline has, and our writer does that itself:
 	// write-only is what makes both do the same.
 	{"append", "append write, no buckets, small files stay", writes("append", goal{1.6, 1.8, 350}, "--table=ap", "--engine=append", "--o.write-only=true")},
@@ -42,6 +45,9 @@ var parts = []part{
 	{"first-row", "process start to first row, 1000 rows", (*runner).firstRow},
 	{"sql", "SQL over the compacted table against DuckDB on the bare files", (*runner).sql},
 }
+
+// vectors are the arguments of a write that keeps deletion vectors.
+var vectors = []string{"--o.deletion-vectors.enabled=true", "--wait=true"}
 
 // pair runs both sides in turn, each so often.
 func (r *runner) pair(java, tarn func() (line, error)) (j, t []line, err error) {
